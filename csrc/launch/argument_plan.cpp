@@ -1,0 +1,65 @@
+#include "launch/argument_plan.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/enum_tag.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace neuron::launch {
+namespace {
+
+using c10::TypeKind;
+
+// Arguments that PyTorch's accelerator kernels take on the host as well.
+bool takes_host_tensor(std::string_view op, std::string_view argument) {
+  if (op == "aten::_ctc_loss" || op == "aten::_ctc_loss_backward") {
+    return argument == "targets" || argument == "input_lengths" || argument == "target_lengths";
+  }
+  return false;
+}
+
+ArgumentKind kind_of(const c10::Argument& argument) {
+  c10::TypePtr type = argument.real_type();
+  if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  switch (type->kind()) {
+    case TypeKind::TensorType:
+      return ArgumentKind::kTensor;
+    case TypeKind::GeneratorType:
+      return ArgumentKind::kGenerator;
+    case TypeKind::DeviceObjType:
+      return ArgumentKind::kDevice;
+    case TypeKind::ScalarTypeType:
+      return ArgumentKind::kDtype;
+    case TypeKind::ListType: {
+      const c10::TypePtr element = type->castRaw<c10::ListType>()->getElementType();
+      if (element->kind() == TypeKind::TensorType) return ArgumentKind::kTensorList;
+      const auto* optional = element->castRaw<c10::OptionalType>();
+      if (optional && optional->getElementType()->kind() == TypeKind::TensorType) return ArgumentKind::kIndexList;
+      return ArgumentKind::kPlain;
+    }
+    default:
+      return argument.name() == "pin_memory" ? ArgumentKind::kPinMemory : ArgumentKind::kPlain;
+  }
+}
+
+}  // namespace
+
+ArgumentPlan::ArgumentPlan(const c10::OperatorHandle& op) {
+  const c10::FunctionSchema& schema = op.schema();
+  returns = schema.returns().size();
+  bool has_generator = false;
+  for (const c10::Argument& argument : schema.arguments()) {
+    PlannedArgument planned;
+    planned.kind = kind_of(argument);
+    planned.written = argument.alias_info() && argument.alias_info()->isWrite();
+    planned.host_allowed =
+        planned.kind == ArgumentKind::kIndexList || takes_host_tensor(schema.name(), argument.name());
+    has_generator |= planned.kind == ArgumentKind::kGenerator;
+    arguments.push_back(planned);
+  }
+  draws_without_generator = !has_generator && op.hasTag(at::Tag::nondeterministic_seeded);
+}
+
+}  // namespace neuron::launch

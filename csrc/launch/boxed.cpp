@@ -1,0 +1,215 @@
+#include "launch/boxed.h"
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/List.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "backend/generator.h"
+#include "launch/call.h"
+#include "launch/check.h"
+#include "launch/coverage.h"
+#include "launch/decision.h"
+#include "launch/float64.h"
+#include "launch/generator_swap.h"
+#include "launch/int64_range.h"
+#include "launch/ledger.h"
+#include "launch/nested.h"
+
+namespace neuron::launch {
+
+using at::Tensor;
+using torch::jit::Stack;
+
+// One call of the boxed launch.
+class BoxedLaunch::Invocation {
+ public:
+  Invocation(const BoxedLaunch& launch, const c10::OperatorHandle& op, Stack* stack)
+      : launch_(launch), plan_(launch.plan_), op_(op), stack_(stack), base_(stack->size() - plan_.arguments.size()) {}
+
+  void run() {
+    check();
+    const Decision decision = decide(launch_.entry_, dtypes_);
+    const bool native = decision.route == Route::kNative;
+    const bool demoted =
+        native && (launch_.entry_.careful & dtype_bit(at::kDouble)) && Float64Demotion::applies(plan_, &argument(0));
+    CallSite site;
+    if (!native) site = announce(launch_.entry_, decision);
+    if (demoted) site = announce_float64(launch_.entry_);
+
+    execute(native, demoted);
+
+    if (native) ledger::count_native(launch_.entry_);
+    if (demoted) ledger::count(launch_.entry_, "float64", "float64 is computed as float32", 0, site);
+    if (!native && launch_.entry_.recorded) {
+      ledger::count(launch_.entry_, route_name(decision.route), decision.reason, bytes_, site);
+    }
+  }
+
+ private:
+  c10::IValue& argument(size_t i) { return (*stack_)[base_ + i]; }
+
+  void check() {
+    ArgumentCheck check(launch_.entry_);
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) {
+      const PlannedArgument& planned = plan_.arguments[i];
+      const c10::IValue& value = argument(i);
+      switch (planned.kind) {
+        case ArgumentKind::kTensor:
+          if (value.isTensor()) check.see(value.toTensor(), planned.host_allowed);
+          break;
+        case ArgumentKind::kTensorList:
+          if (value.isTensorList()) {
+            for (const Tensor& tensor : value.toTensorVector()) check.see(tensor, planned.host_allowed);
+          }
+          break;
+        case ArgumentKind::kIndexList:
+          if (value.isOptionalTensorList()) {
+            for (const auto& tensor : value.toOptionalTensorVector()) {
+              if (tensor.has_value()) check.see(*tensor, planned.host_allowed);
+            }
+          }
+          break;
+        case ArgumentKind::kDevice:
+          if (value.isDevice() && value.toDevice().type() == backend::kNeuron) {
+            device_ = backend::resolve_device(value.toDevice()).index();
+          }
+          break;
+        case ArgumentKind::kPinMemory:
+          TORCH_CHECK(!value.isBool() || !value.toBool(), launch_.entry_.name,
+                      ": pin_memory is for CPU tensors; only dense CPU tensors can be pinned");
+          break;
+        default:
+          break;
+      }
+    }
+    if (device_ < 0) device_ = check.device();
+    dtypes_ = check.dtypes();
+    bytes_ = check.bytes();
+    nested_ = check.nested();
+  }
+
+  void execute(bool native, bool demoted) {
+    const bool is_aten = launch_.entry_.name.rfind("aten::", 0) == 0;
+    Call call(launch_.entry_.name, device_, native ? device::Charge::kScratch : device::Charge::kHost, is_aten);
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) to_cpu(call, plan_.arguments[i], argument(i));
+    Float64Demotion demotion;
+    if (demoted) demotion.narrow(plan_, &argument(0));
+    {
+      std::optional<GeneratorSwap> swap;
+      if (plan_.draws_without_generator && device_ >= 0 && backend::rng_mode() == backend::RngMode::kDevice) {
+        swap.emplace(device_);
+      }
+      if (launch_.body_.isValid()) {
+        launch_.body_.callBoxed(op_, kCpuKey, stack_);
+      } else {
+        op_.redispatchBoxed(nested_ ? kNestedCpuKey : kCpuKey, stack_);
+      }
+    }
+    if (demoted) demotion.widen(plan_, stack_);
+    for (size_t i = stack_->size() - plan_.returns; i < stack_->size(); ++i) to_neuron(call, native, (*stack_)[i]);
+    for (Held& held : held_) {
+      if (held.written) {
+        call.restore(held.original, held.alias);
+        bytes_ += byte_size(held.alias);
+        if (native) count_int64_values(held.alias);
+      }
+      call.recycle(std::move(held.alias));
+    }
+    call.finish();
+  }
+
+  Tensor hold(Call& call, const Tensor& original, bool written) {
+    Tensor alias = call.alias(original);
+    if (!alias.is_same(original)) held_.push_back({original, alias, written});
+    return alias;
+  }
+
+  void to_cpu(Call& call, const PlannedArgument& planned, c10::IValue& value) {
+    switch (planned.kind) {
+      case ArgumentKind::kTensor:
+        if (value.isTensor()) value = hold(call, value.toTensor(), planned.written);
+        break;
+      case ArgumentKind::kTensorList:
+        if (value.isTensorList()) {
+          c10::List<Tensor> aliases;
+          for (const Tensor& tensor : value.toTensorVector()) aliases.push_back(hold(call, tensor, planned.written));
+          value = std::move(aliases);
+        }
+        break;
+      case ArgumentKind::kIndexList:
+        if (value.isOptionalTensorList()) {
+          c10::List<std::optional<Tensor>> aliases;
+          for (const auto& tensor : value.toOptionalTensorVector()) {
+            aliases.push_back(tensor.has_value() ? std::optional(hold(call, *tensor, false)) : std::nullopt);
+          }
+          value = std::move(aliases);
+        }
+        break;
+      case ArgumentKind::kDevice:
+        if (value.isDevice() && value.toDevice().type() == backend::kNeuron) value = c10::Device(c10::kCPU);
+        break;
+      case ArgumentKind::kGenerator:
+        if (device_ >= 0) {
+          const auto given = value.isNone() ? std::nullopt : std::optional(value.toGenerator());
+          value = backend::cpu_generator_for(given, device_);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  void to_neuron(Call& call, bool native, c10::IValue& value) {
+    const auto adopt = [&](Tensor&& tensor) {
+      if (tensor.defined()) {
+        bytes_ += call.original_of(tensor.unsafeGetTensorImpl()).defined() ? 0 : byte_size(tensor);
+        if (native) count_int64_values(tensor);
+      }
+      return call.adopt(std::move(tensor));
+    };
+    if (value.isTensor()) {
+      value = adopt(std::move(value).toTensor());
+    } else if (value.isTensorList()) {
+      std::vector<Tensor> results = value.toTensorVector();
+      value = c10::IValue();
+      for (Tensor& result : results) result = adopt(std::move(result));
+      value = std::move(results);
+    }
+  }
+
+  static int64_t byte_size(const Tensor& tensor) { return tensor.numel() * static_cast<int64_t>(tensor.itemsize()); }
+
+  struct Held {
+    Tensor original, alias;
+    bool written;
+  };
+
+  const BoxedLaunch& launch_;
+  const ArgumentPlan& plan_;
+  const c10::OperatorHandle& op_;
+  Stack* stack_;
+  const size_t base_;
+  int device_ = -1;
+  DtypeSet dtypes_ = 0;
+  int64_t bytes_ = 0;
+  bool nested_ = false;
+  c10::SmallVector<Held, 8> held_;
+};
+
+BoxedLaunch::BoxedLaunch(const c10::OperatorHandle& op, c10::KernelFunction body)
+    : entry_(operator_entry(c10::toString(op.operator_name()))), plan_(op), body_(std::move(body)) {}
+
+void BoxedLaunch::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  Invocation(*this, op, stack).run();
+}
+
+BoxedOperator BoxedOperator::make(const char* name, const char* overload, c10::KernelFunction body) {
+  const c10::OperatorHandle handle = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+  return {handle, c10::BoxedKernel::makeFromFunctor(std::make_unique<BoxedLaunch>(handle, std::move(body)))};
+}
+
+}  // namespace neuron::launch

@@ -1,0 +1,116 @@
+// One op call: aliases in, CPU kernel, results out.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/SmallVector.h>
+
+#include "backend/allocator.h"
+#include "launch/alias_pool.h"
+#include "launch/storage_alias.h"
+#include "launch/tensor_access.h"
+
+namespace neuron::launch {
+
+// While it lives: autograd keys are excluded (the kernel works below autograd), and what the kernel allocates on this
+// thread is placed in the memory of `device` (host memory when it is negative).
+class Call {
+ public:
+  // `placed` false: the kernel is not ours to trust with device memory (it may keep tensors of its own, or run Python);
+  // what it returns is copied in.
+  Call(const std::string& op, int device, device::Charge charge, bool placed = true)
+      : op_(op),
+        device_(device),
+        placement_(backend::Placement{placed ? device : -1, charge}),
+        below_autograd_(c10::autograd_dispatch_keyset_with_ADInplaceOrView),
+        pool_(AliasPool::of_this_thread()) {
+    if (device >= 0) backend::ensure_started();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() {
+    if (C10_UNLIKELY(!finished_)) reset_aliases();
+  }
+
+  // The CPU tensor over a neuron tensor's bytes; other tensors (CPU scalars, undefined) come back as they are.
+  // `original` must outlive the call.
+  at::Tensor alias(const at::Tensor& original) {
+    c10::TensorImpl* impl = original.unsafeGetTensorImpl();
+    if (C10_UNLIKELY(!is_neuron(impl))) return alias_slow(original);
+    auto* source = TensorAccess::of(impl);
+    c10::Storage storage = storage_alias(source->storage_impl());
+    c10::StorageImpl* storage_impl = storage.unsafeGetStorageImpl();
+    auto made = pool_.take();
+    TensorAccess::of(made.get())->become_alias(source, std::move(storage));
+    arguments_.push_back({impl, made.get(), storage_impl});
+    return at::Tensor(std::move(made));
+  }
+
+  // A tensor that the kernel returned, as a neuron tensor: the original when it is an alias, else adopted in place.
+  at::Tensor adopt(at::Tensor&& result) {
+    c10::TensorImpl* impl = result.unsafeGetTensorImpl();
+    if (C10_LIKELY(c10::raw::intrusive_ptr::use_count(impl) == 1 && impl->key_set().has_all(kCpuKey) && device_ >= 0)) {
+      auto* access = TensorAccess::of(impl);
+      c10::StorageImpl* storage = access->storage_impl();
+      c10::DataPtr& data = storage->_mutable_data_ptr_no_checks();
+      if (C10_LIKELY(c10::raw::intrusive_ptr::use_count(storage) == 1 && owns_device_memory(data))) {
+        data = take_device_memory(data, device_);
+        storage->set_allocator(backend::device_allocator());
+        access->become_neuron({backend::kNeuron, static_cast<c10::DeviceIndex>(device_)});
+        return std::move(result);
+      }
+    }
+    return adopt_slow(std::move(result));
+  }
+
+  // Writes back what a kernel did to the size or storage of an argument that it may write to.
+  void restore(const at::Tensor& original, const at::Tensor& alias) {
+    c10::TensorImpl* original_impl = original.unsafeGetTensorImpl();
+    c10::TensorImpl* alias_impl = alias.unsafeGetTensorImpl();
+    if (C10_UNLIKELY(original_impl == alias_impl || !is_neuron(original_impl))) return;
+    auto* to = TensorAccess::of(original_impl);
+    auto* from = TensorAccess::of(alias_impl);
+    c10::StorageImpl* to_storage = to->storage_impl();
+    c10::StorageImpl* from_storage = from->storage_impl();
+    if (C10_UNLIKELY(from_storage->data() != device::AddressSpace::to_kernel_view(to_storage->data()) ||
+                     from_storage->nbytes() != to_storage->nbytes())) {
+      restore_storage(to, from);
+    }
+    if (C10_UNLIKELY(!from->has_geometry_of(to))) to->copy_geometry(from);
+  }
+
+  void recycle(at::Tensor&& alias) {
+    if (alias.unsafeGetTensorImpl()->key_set().has_all(kCpuKey)) pool_.give(std::move(alias));
+  }
+
+  // The neuron tensor of which `alias` is the alias; undefined when there is none.
+  at::Tensor original_of(const c10::TensorImpl* alias) const;
+
+  // Everything was adopted and restored.
+  void finish() { finished_ = true; }
+
+ private:
+  struct Argument {
+    c10::TensorImpl* original;
+    c10::TensorImpl* alias;
+    c10::StorageImpl* storage;
+  };
+
+  at::Tensor alias_slow(const at::Tensor& original);
+  at::Tensor adopt_slow(at::Tensor&& result);
+  c10::Storage neuron_storage_of(c10::StorageImpl* cpu);
+  void restore_storage(TensorAccess* to, TensorAccess* from);
+  void reset_aliases();
+
+  const std::string& op_;
+  const int device_;
+  backend::PlacementGuard placement_;
+  c10::impl::ExcludeDispatchKeyGuard below_autograd_;
+  AliasPool& pool_;
+  bool finished_ = false;
+  c10::SmallVector<Argument, 12> arguments_;
+  // Fresh storages that several results share, by their CPU storage.
+  c10::SmallVector<std::pair<c10::Storage, c10::Storage>, 1> shared_;
+};
+
+}  // namespace neuron::launch

@@ -1,0 +1,41 @@
+#include "launch/check.h"
+
+#include <c10/util/Exception.h>
+
+#include "launch/nested.h"
+
+namespace neuron::launch {
+
+void throw_two_devices(const std::string& op, c10::Device first, c10::Device second) {
+  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", first, " and ",
+              second, "! (when ", op, " was called; move the tensors to one device with .to())");
+}
+
+void throw_unsupported_layout(const std::string& op, c10::Layout layout) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": tensors of layout ", layout,
+                              " are not supported on neuron; use a dense tensor (.to_dense()), or do this step on CPU "
+                              "(.cpu()) and move the dense result");
+}
+
+void ArgumentCheck::see(const at::Tensor& tensor, bool host_allowed) {
+  if (!tensor.defined()) return;
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  if (is_neuron(impl) || (is_on_neuron(impl) && is_nested(impl))) {
+    nested_ |= is_nested(impl);
+    const c10::Device device = impl->device();
+    if (device_ < 0) device_ = device.index();
+    if (device_ != device.index()) {
+      throw_two_devices(entry_.name, {backend::kNeuron, static_cast<c10::DeviceIndex>(device_)}, device);
+    }
+    dtypes_ |= dtype_bit(tensor.scalar_type());
+    bytes_ += tensor.numel() * static_cast<int64_t>(tensor.itemsize());
+    return;
+  }
+  if (is_on_neuron(impl)) throw_unsupported_layout(entry_.name, impl->layout());
+  if (host_allowed || ArgumentScan::is_cpu_scalar(impl)) return;
+  if (impl->layout() != c10::kStrided) throw_unsupported_layout(entry_.name, impl->layout());
+  const auto index = static_cast<c10::DeviceIndex>(device_ < 0 ? backend::current_device_index : device_);
+  throw_two_devices(entry_.name, {backend::kNeuron, index}, impl->device());
+}
+
+}  // namespace neuron::launch

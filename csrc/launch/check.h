@@ -1,0 +1,62 @@
+// What every op checks of its tensor arguments before anything runs; one error text for each rule.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "launch/operator_entry.h"
+#include "launch/tensor_access.h"
+
+namespace neuron::launch {
+
+// What a scan over the arguments found. Cheap enough for the hot path; anything unusual only sets `odd`, and the full
+// checks are made on the careful path.
+struct ArgumentScan {
+  int device = -1;
+  DtypeSet dtypes = 0;
+  bool odd = false;
+
+  void see(const at::Tensor& tensor) {
+    const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+    if (C10_LIKELY(is_neuron(impl))) {
+      const int index = impl->device().index();
+      odd |= device >= 0 && device != index;
+      device = index;
+      dtypes |= dtype_bit(c10::typeMetaToScalarType(TensorAccess::of(impl)->dtype_field()));
+    } else if (tensor.defined()) {
+      odd |= !is_cpu_scalar(impl);
+    }
+  }
+
+  // CPU tensors of no dimension mix with device tensors, as on every accelerator.
+  static bool is_cpu_scalar(const c10::TensorImpl* impl) { return impl->dim() == 0 && impl->is_cpu(); }
+};
+
+// The same, one tensor at a time, with errors.
+class ArgumentCheck {
+ public:
+  explicit ArgumentCheck(const OperatorEntry& entry) : entry_(entry) {}
+
+  // `host_allowed`: the argument may be a CPU tensor of any shape (indices).
+  void see(const at::Tensor& tensor, bool host_allowed);
+  int device() const { return device_; }
+  DtypeSet dtypes() const { return dtypes_; }
+  // Bytes of all neuron tensors seen: what a fallback would move to the host.
+  int64_t bytes() const { return bytes_; }
+  // Whether one of them is a nested tensor.
+  bool nested() const { return nested_; }
+
+ private:
+  const OperatorEntry& entry_;
+  int device_ = -1;
+  DtypeSet dtypes_ = 0;
+  int64_t bytes_ = 0;
+  bool nested_ = false;
+};
+
+// NotImplementedError in one line, for a tensor in a layout that the device does not have.
+[[noreturn]] void throw_unsupported_layout(const std::string& op, c10::Layout layout);
+[[noreturn]] void throw_two_devices(const std::string& op, c10::Device first, c10::Device second);
+
+}  // namespace neuron::launch

@@ -1,0 +1,19 @@
+// torch_neuron_sim._C
+#include <pybind11/pybind11.h>
+
+#include "backend/hooks.h"
+#include "backend/runtime.h"
+#include "launch/coverage.h"
+#include "launch/storage_alias.h"
+#include "python/bindings.h"
+#include "python/source_hooks.h"
+
+PYBIND11_MODULE(_C, module) {
+  module.doc() = "The simulated neuron device, as PyTorch's PrivateUse1 backend.";
+  neuron::launch::install_alias_hooks();
+  neuron::backend::set_bad_fork_hook(&neuron::launch::make_every_call_careful);
+  neuron::backend::register_hooks();
+  neuron::python::install_source_hooks();
+  neuron::python::bind_device(module);
+  neuron::python::bind_tracking(module);
+}

@@ -1,0 +1,115 @@
+"""What every test may use, and the state that every test leaves behind as it found it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._pytree import tree_flatten, tree_map_only
+
+import torch_neuron_sim
+
+RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(autouse=True)
+def _restore_process_state() -> Iterator[None]:
+    yield
+    torch_neuron_sim.fallback_policy("warn")
+    torch_neuron_sim.float64_policy("warn")
+    torch_neuron_sim.rng_mode("shared")
+    torch.accelerator.set_device_index(0)
+    torch_neuron_sim.clear_op_tracking()
+
+
+@pytest.fixture
+def run_python() -> RunPython:
+    """Runs code in a fresh interpreter: ``run_python(code, env={...}, timeout=60)``; returns the completed process."""
+
+    def run(
+        code: str, env: Mapping[str, str | None] | None = None, timeout: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        merged = dict(os.environ)
+        for name, value in (env or {}).items():
+            if value is None:
+                merged.pop(name, None)
+            else:
+                merged[name] = value
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env=merged,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
+
+
+def _copy(tensor: torch.Tensor, device: str) -> torch.Tensor:
+    """A copy on ``device`` with the same strides, offset, conj and neg bits and requires_grad."""
+    whole = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+    made = whole.clone().to(device).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    made = torch._conj(made) if tensor.is_conj() else made
+    made = torch._neg_view(made) if tensor.is_neg() else made
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _assert_same(neuron: Any, cpu: Any, what: str) -> None:
+    """Equal dtype, sizes, strides and bits for tensors, and for whatever holds tensors; equal values for the rest."""
+    ours, structure = tree_flatten(neuron)
+    theirs, expected_structure = tree_flatten(cpu)
+    assert structure == expected_structure, what
+    for one, other in zip(ours, theirs, strict=True):
+        if not isinstance(other, torch.Tensor):
+            assert one == other, what
+            continue
+        assert one.device.type == "neuron", what
+        found, wanted = ((t.dtype, t.shape, t.stride(), t.requires_grad) for t in (one, other))
+        assert found == wanted, what
+        bits, expected = (
+            t.detach().cpu().resolve_conj().resolve_neg().flatten().clone(memory_format=torch.contiguous_format)
+            for t in (one, other)
+        )
+        if not torch.equal(bits.view(torch.uint8), expected.view(torch.uint8)):
+            torch.testing.assert_close(bits, expected, rtol=0, atol=0, equal_nan=True, msg=lambda text: f"{what}: {text}")
+            raise AssertionError(f"{what}: equal values with different bits (signed zeros or kinds of nan)")
+
+
+@pytest.fixture(scope="session")
+def same_as_cpu() -> Callable[..., Any]:
+    """``same_as_cpu(function, *arguments)``: with neuron tensors, ``function`` gives the bits it gives with CPU tensors.
+
+    Compared are what it returns, what it leaves in its tensor arguments, and gradients where a result requires them.
+    Every run gets copies of the arguments and the same seed. Returns what the run on the device returned.
+    """
+
+    def gradients(outputs: Any, arguments: Any) -> tuple[torch.Tensor | None, ...] | None:
+        results = [t for t in tree_flatten(outputs)[0] if isinstance(t, torch.Tensor) and t.requires_grad]
+        leaves = [t for t in tree_flatten(arguments)[0] if isinstance(t, torch.Tensor) and t.requires_grad]
+        if not results or not leaves:
+            return None
+        seeds = [torch.arange(t.numel()).cos().reshape(t.shape).to(t.dtype).to(t.device) for t in results]
+        return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
+
+    def run(function: Callable[..., Any], arguments: Any, device: str) -> tuple[Any, Any, Any]:
+        copies = tree_map_only(torch.Tensor, lambda tensor: _copy(tensor, device), arguments)
+        torch.manual_seed(0)
+        outputs = function(*copies)
+        return outputs, copies, gradients(outputs, copies)
+
+    def compare(function: Callable[..., Any], *arguments: Any) -> Any:
+        expected = run(function, arguments, "cpu")
+        found = run(function, arguments, "neuron")
+        for one, other, what in zip(found, expected, ("result", "arguments", "gradients"), strict=True):
+            _assert_same(one, other, what)
+        return found[0]
+
+    return compare

@@ -1,0 +1,117 @@
+"""Random programs of allocation and release on several devices, beside a model that counts live bytes."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, field
+
+import torch
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+MIB = 2**20
+DEVICES = range(min(3, torch.neuron.device_count()))
+
+devices = st.sampled_from(DEVICES)
+sizes = st.one_of(
+    st.integers(0, 2000), st.sampled_from([255, 256, 257, MIB - 1, MIB, MIB + 1, 16 * MIB - 1, 16 * MIB, 17 * MIB])
+)
+picks = st.integers(0, 10**6)
+
+
+@dataclass
+class Storage:
+    """A live storage: all its bytes are ``value``."""
+
+    device: int
+    nbytes: int
+    value: int
+    tensors: list[torch.Tensor] = field(default_factory=list)
+
+
+class Heap(RuleBasedStateMachine):
+    @initialize()
+    def start(self) -> None:
+        gc.collect()
+        self.storages: list[Storage] = []
+        self.next_value = 0
+        self.requested = {device: self.stat(device, "requested_bytes") for device in DEVICES}
+        self.allocated = {device: self.stat(device, "allocated_bytes") for device in DEVICES}
+
+    @staticmethod
+    def stat(device: int, name: str) -> int:
+        return int(torch.accelerator.memory_stats(device)[f"{name}.all.current"])
+
+    def add(self, tensor: torch.Tensor, value: int) -> None:
+        self.storages.append(Storage(tensor.device.index, tensor.untyped_storage().nbytes(), value, [tensor]))
+
+    def pick(self, number: int) -> Storage:
+        return self.storages[number % len(self.storages)]
+
+    @rule(device=devices, nbytes=sizes)
+    def allocate(self, device: int, nbytes: int) -> None:
+        self.next_value = (self.next_value + 1) % 256
+        tensor = torch.empty(nbytes, dtype=torch.uint8, device=f"neuron:{device}")
+        self.add(tensor.fill_(self.next_value), self.next_value)
+
+    @precondition(lambda self: self.storages)
+    @rule(number=picks, start=st.integers(0, 500), step=st.integers(1, 3))
+    def view(self, number: int, start: int, step: int) -> None:
+        storage = self.pick(number)
+        storage.tensors.append(storage.tensors[-1][start::step])
+
+    @precondition(lambda self: self.storages)
+    @rule(number=picks, device=devices)
+    def clone(self, number: int, device: int) -> None:
+        storage = self.pick(number)
+        self.add(storage.tensors[-1].to(f"neuron:{device}", copy=True).contiguous(), storage.value)
+
+    @precondition(lambda self: self.storages)
+    @rule(number=picks, nbytes=sizes)
+    def resize(self, number: int, nbytes: int) -> None:
+        storage = self.pick(number)
+        whole = torch.empty(0, dtype=torch.uint8, device=f"neuron:{storage.device}")
+        whole.set_(storage.tensors[0].untyped_storage())
+        whole.untyped_storage().resize_(nbytes)
+        whole.set_(whole.untyped_storage()).fill_(storage.value)
+        storage.tensors, storage.nbytes = [whole], nbytes
+
+    @precondition(lambda self: self.storages)
+    @rule(number=picks)
+    def drop_a_tensor(self, number: int) -> None:
+        storage = self.pick(number)
+        storage.tensors.pop(number % len(storage.tensors))
+        if not storage.tensors:
+            self.storages.remove(storage)
+
+    @rule()
+    def empty_cache(self) -> None:
+        torch.neuron.empty_cache()
+
+    @invariant()
+    def counts_are_those_of_the_model(self) -> None:
+        for device in DEVICES:
+            live = sum(storage.nbytes for storage in self.storages if storage.device == device)
+            assert self.stat(device, "requested_bytes") - self.requested[device] == live
+            assert self.stat(device, "allocated_bytes") - self.allocated[device] >= live
+            assert self.stat(device, "reserved_bytes") >= self.stat(device, "allocated_bytes")
+
+    @invariant()
+    def bytes_are_those_of_the_model(self) -> None:
+        for storage in self.storages:
+            tensor = storage.tensors[-1]
+            if tensor.numel():
+                assert tensor[0].item() == tensor[-1].item() == tensor[tensor.numel() // 2].item() == storage.value
+
+    def teardown(self) -> None:
+        while self.storages:
+            storage = self.storages.pop()
+            assert all(bool((tensor == storage.value).all()) for tensor in storage.tensors)
+            del storage
+        for device in DEVICES:
+            assert self.stat(device, "allocated_bytes") == self.allocated[device]
+
+
+TestHeap = Heap.TestCase
+TestHeap.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

@@ -1,0 +1,57 @@
+"""Makes PyTorch know the device: its name, its module, its operators and the policies that the environment asks for."""
+
+import torch
+from torch.utils.backend_registration import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
+
+from torch_neuron_sim import _C, _shutdown, printing
+from torch_neuron_sim.composites import COMPOSITES
+
+
+def register() -> None:
+    """Registers the device ``neuron``; at most once in a process.
+
+    Whatever the environment can get wrong is looked at first, before PyTorch is told anything: ValueError names the
+    variable and its legal values.
+    """
+    _C.topology()
+    from torch_neuron_sim import coverage
+    from torch_neuron_sim.tracking import policies, warnings
+
+    values = policies.environment_values()
+    table = coverage.table_from_environment()
+
+    coverage.apply(table)
+    _C.set_unrecorded(coverage.UNRECORDED)
+    _C.register_ops(_operator_names())
+    _C.register_nested_ops(_nested_operator_names())
+    _C.set_warning_hook(warnings.emit)
+    for policy, value in values.items():
+        policy.write(value)
+
+    rename_privateuse1_backend("neuron")
+    from torch_neuron_sim import neuron
+
+    torch._register_device_module("neuron", neuron)  # type: ignore[no-untyped-call]
+    generate_methods_for_privateuse1_backend(
+        for_tensor=True, for_module=True, for_packed_sequence=False, for_storage=True
+    )
+    printing.install()
+    _shutdown.install()
+
+
+def _operator_names() -> list[str]:
+    """The operators that run through the generic launch: those of aten that have a CPU kernel, and COMPOSITES.
+
+    Operators of other libraries reach it through the backend fallback. What this torch lacks, the launch leaves out.
+    """
+    by_hand = set(_C.hand_registered())
+    with_cpu_kernel = torch._C._dispatch_get_registrations_for_dispatch_key("CPU")
+    return sorted(
+        {name for name in (*with_cpu_kernel, *COMPOSITES) if name.startswith("aten::") and name not in by_hand}
+    )
+
+
+def _nested_operator_names() -> list[str]:
+    """The operators that CPU has a kernel for nested tensors for."""
+    names = torch._C._dispatch_get_registrations_for_dispatch_key("NestedTensorCPU")
+    return sorted(name for name in names if name.startswith("aten::"))
