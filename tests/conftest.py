@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -53,6 +54,17 @@ def run_python() -> RunPython:
     return run
 
 
+@pytest.fixture
+def allocated() -> Callable[..., int]:
+    """``allocated(device=0)``: bytes that tensors of a device hold, without what only waited for the collector."""
+    gc.collect()
+
+    def read(device: int = 0) -> int:
+        return torch.get_device_module("neuron").memory_allocated(device)
+
+    return read
+
+
 def _copy(tensor: torch.Tensor, device: str) -> torch.Tensor:
     """A copy on ``device`` with the same strides, offset, conj and neg bits and requires_grad."""
     whole = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
@@ -79,13 +91,15 @@ def _assert_same(neuron: Any, cpu: Any, what: str) -> None:
             for t in (one, other)
         )
         if not torch.equal(bits.view(torch.uint8), expected.view(torch.uint8)):
-            torch.testing.assert_close(bits, expected, rtol=0, atol=0, equal_nan=True, msg=lambda text: f"{what}: {text}")
+            torch.testing.assert_close(
+                bits, expected, rtol=0, atol=0, equal_nan=True, msg=lambda text: f"{what}: {text}"
+            )
             raise AssertionError(f"{what}: equal values with different bits (signed zeros or kinds of nan)")
 
 
 @pytest.fixture(scope="session")
 def same_as_cpu() -> Callable[..., Any]:
-    """``same_as_cpu(function, *arguments)``: with neuron tensors, ``function`` gives the bits it gives with CPU tensors.
+    """``same_as_cpu(function, *arguments)``: on neuron tensors, ``function`` gives the bits it gives on CPU tensors.
 
     Compared are what it returns, what it leaves in its tensor arguments, and gradients where a result requires them.
     Every run gets copies of the arguments and the same seed. Returns what the run on the device returned.

@@ -3,7 +3,7 @@
 import torch
 from torch.utils.backend_registration import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
 
-from torch_neuron_sim import _C, _shutdown, printing
+from torch_neuron_sim import _C, _shutdown, dlpack, multiprocessing, printing
 from torch_neuron_sim.composites import COMPOSITES
 
 
@@ -36,6 +36,8 @@ def register() -> None:
         for_tensor=True, for_module=True, for_packed_sequence=False, for_storage=True
     )
     printing.install()
+    multiprocessing.install()
+    dlpack.install()
     _shutdown.install()
 
 

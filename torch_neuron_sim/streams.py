@@ -44,6 +44,15 @@ class Event(torch.Event):
     def __new__(cls, enable_timing: bool = False, blocking: bool = False) -> "Event":
         return super().__new__(cls, device="neuron", enable_timing=enable_timing, blocking=blocking)
 
+    def elapsed_time(self, end_event: torch.Event) -> float:
+        """Milliseconds between the two ``record()`` calls, by the host's clock. ValueError for an event that was made
+        without ``enable_timing`` or not recorded, RuntimeError for events of different devices.
+        """
+        # torch.Event subtracts only from an event of its own type, so both are subtracted from such a one.
+        now = torch.Event(device=self.device, enable_timing=True)
+        now.record(torch.accelerator.current_stream(self.device))
+        return super().elapsed_time(now) - torch.Event.elapsed_time(end_event, now)
+
 
 class StreamContext:
     """Context manager: makes a stream and its device current, and the previous ones again at the end. None changes

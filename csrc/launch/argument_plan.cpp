@@ -49,17 +49,23 @@ ArgumentKind kind_of(const c10::Argument& argument) {
 ArgumentPlan::ArgumentPlan(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   returns = schema.returns().size();
-  bool has_generator = false;
   for (const c10::Argument& argument : schema.arguments()) {
     PlannedArgument planned;
     planned.kind = kind_of(argument);
     planned.written = argument.alias_info() && argument.alias_info()->isWrite();
     planned.host_allowed =
         planned.kind == ArgumentKind::kIndexList || takes_host_tensor(schema.name(), argument.name());
-    has_generator |= planned.kind == ArgumentKind::kGenerator;
     arguments.push_back(planned);
   }
-  draws_without_generator = !has_generator && op.hasTag(at::Tag::nondeterministic_seeded);
+  draws_without_generator = launch::draws_without_generator(schema.name().c_str(), schema.overload_name().c_str());
+}
+
+bool draws_without_generator(const char* name, const char* overload) {
+  const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+  if (!op.hasTag(at::Tag::nondeterministic_seeded)) return false;
+  const auto& arguments = op.schema().arguments();
+  return std::none_of(arguments.begin(), arguments.end(),
+                      [](const c10::Argument& argument) { return kind_of(argument) == ArgumentKind::kGenerator; });
 }
 
 }  // namespace neuron::launch

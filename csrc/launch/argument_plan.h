@@ -33,4 +33,7 @@ struct ArgumentPlan {
   bool draws_without_generator = false;  // draws random numbers, but has no Generator argument
 };
 
+// The last of these alone, by name.
+bool draws_without_generator(const char* name, const char* overload);
+
 }  // namespace neuron::launch

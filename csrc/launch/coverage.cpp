@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backend/generator.h"
 #include "backend/runtime.h"
 #include "launch/policy.h"
 
@@ -28,6 +29,8 @@ Table& table() {
 
 DtypeSet careful_dtypes(const OperatorEntry& entry) {
   if (entry.route != Route::kNative) return kAllDtypes;
+  // Only the boxed path lets a kernel draw from the device's own stream.
+  if (entry.draws && backend::rng_mode() == backend::RngMode::kDevice) return kAllDtypes;
   DtypeSet careful = entry.refused;
   if (float64_policy() != Float64Policy::kExact) careful |= dtype_bit(c10::ScalarType::Double);
   return careful;

@@ -25,7 +25,8 @@ void set_coverage(const std::vector<CoverageRow>& rows, Route default_route);
 // Names that the product never records as fallback, without overload.
 void set_unrecorded(const std::vector<std::string>& names);
 
-// Recomputes every entry's `careful`; after a policy change, or (all) when every op must be refused.
+// Recomputes every entry's `careful` after a change of policy or RNG mode; or makes every call careful, as a forked
+// child must refuse them all.
 void refresh_careful_dtypes();
 void make_every_call_careful();
 

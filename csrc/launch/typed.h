@@ -269,6 +269,7 @@ void register_typed(torch::Library& library) {
   using Implementation = Typed<Op, Kernel>;
   const std::string name = qualified_name(Op::name, Op::overload_name);
   Implementation::slot = &operator_entry(name);
+  Implementation::slot->draws = draws_without_generator(Op::name, Op::overload_name);
   library.impl(name.c_str(), TORCH_FN(Implementation::call));
   note_registered_by_hand(name);
 }

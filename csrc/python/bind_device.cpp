@@ -10,6 +10,7 @@
 #include "backend/runtime.h"
 #include "device/heap.h"
 #include "device/topology.h"
+#include "launch/coverage.h"
 #include "python/bindings.h"
 
 namespace py = pybind11;
@@ -68,6 +69,7 @@ void set_rng_mode(const std::string& mode) {
     throw py::value_error("rng_mode: '" + mode + "' is not a mode; use 'shared' or 'device'");
   }
   backend::set_rng_mode(mode == "device" ? backend::RngMode::kDevice : backend::RngMode::kShared);
+  launch::refresh_careful_dtypes();
 }
 
 }  // namespace

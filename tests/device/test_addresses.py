@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 from collections.abc import Callable
@@ -35,11 +36,13 @@ def test_addresses_of_live_tensors_do_not_overlap() -> None:
         for size in sizes
     ]
     ranges = sorted((tensor.data_ptr(), tensor.data_ptr() + tensor.numel()) for tensor in tensors)
-    assert all(end <= begin for (_, end), (begin, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(ranges))
 
 
 def test_blocks_are_aligned_for_the_widest_types() -> None:
-    assert all(torch.empty(size, dtype=torch.uint8, device="neuron").data_ptr() % 256 == 0 for size in range(1, 2000, 7))
+    assert all(
+        torch.empty(size, dtype=torch.uint8, device="neuron").data_ptr() % 256 == 0 for size in range(1, 2000, 7)
+    )
 
 
 def test_views_point_into_their_storage() -> None:

@@ -31,7 +31,13 @@ def test_error_names_request_device_stack_and_bytes_by_category() -> None:
         reserve(TOTAL - 10 * GIB + 256)
     text = str(caught.value)
     assert f"({TOTAL - 10 * GIB + 256} bytes)" in text
-    for part in ("neuron:0", "HBM stack 0", f"{TOTAL / GIB:.2f} GiB", f"{TOTAL / GIB - 10:.2f} GiB", "10.00 GiB are alloc"):
+    for part in (
+        "neuron:0",
+        "HBM stack 0",
+        f"{TOTAL / GIB:.2f} GiB",
+        f"{TOTAL / GIB - 10:.2f} GiB",
+        "10.00 GiB are alloc",
+    ):
         assert part in text
     # The cache was given back before the request failed.
     assert "0 bytes are kernel scratch" in text

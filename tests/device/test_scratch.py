@@ -22,7 +22,10 @@ def scratch_peak(call: Callable[[], object]) -> int:
 
 
 def test_a_kernel_that_needs_room_is_counted_as_scratch() -> None:
-    images, weights = torch.ones(2, 3, 64, 64, device="neuron").double(), torch.ones(8, 3, 3, 3, device="neuron").double()
+    images, weights = (
+        torch.ones(2, 3, 64, 64, device="neuron").double(),
+        torch.ones(8, 3, 3, 3, device="neuron").double(),
+    )
     torch_neuron_sim.float64_policy("exact")
     # The columns of im2col: one for each result pixel, of 3 * 3 * 3 values.
     assert scratch_peak(lambda: F.conv2d(images, weights)) >= 62 * 62 * 27 * 8

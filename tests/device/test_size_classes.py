@@ -13,13 +13,16 @@ around_powers = st.integers(0, 24).flatmap(lambda k: st.integers(max(1, 2**k - 3
 sizes = st.one_of(st.integers(1, 3000), st.integers(1, 20 * MIB), around_powers)
 
 
+DEVICE = "neuron:3"  # that no other test leaves anything on
+
+
 def allocated() -> int:
-    return torch.accelerator.memory_allocated()
+    return torch.accelerator.memory_allocated(DEVICE)
 
 
 def block_size(nbytes: int) -> int:
     before = allocated()
-    tensor = torch.empty(nbytes, dtype=torch.uint8, device="neuron")
+    tensor = torch.empty(nbytes, dtype=torch.uint8, device=DEVICE)
     size = allocated() - before
     del tensor
     assert allocated() == before

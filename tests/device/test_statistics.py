@@ -55,27 +55,25 @@ def test_neuron_statistics_are_the_same_plus_the_nested_form() -> None:
     flat, ours = stats(), torch.neuron.memory_stats()
     assert {key: ours[key] for key in flat} == flat
     for name in ("allocated_bytes", "reserved_bytes", "active_bytes"):
-        assert ours[name] == {metric: flat[f"{name}.all.{metric}"] for metric in ("current", "peak", "allocated", "freed")}
+        assert ours[name] == {
+            metric: flat[f"{name}.all.{metric}"] for metric in ("current", "peak", "allocated", "freed")
+        }
     assert ours["num_ooms"] == flat["num_ooms"]
     assert ours["num_alloc_retries"] == flat["num_alloc_retries"]
     assert ours["allocation_requests"] - ours["num_tensor_frees"] == flat["allocation.all.current"]
     assert held.numel() <= ours["allocated_bytes"]["current"]
 
 
-def test_sums_add_up(fresh_python: FreshPython) -> None:
-    """From the start of a process: current is what was added less what was taken, the peak at least that, and the pools
-    make up the whole.
-    """
-    code = """
+SUMS = """
 import torch, torch_neuron_sim
 held = [torch.ones(size, device="neuron") for size in (1, 100, 10**5, 10**6, 5 * 10**6) for _ in range(4)]
 del held[1::2]
 [each + 1 for each in held]
 for step in range(2):
     stats = torch.accelerator.memory_stats()
-    names = {key.rsplit(".", 2)[0] for key in stats if ".all." in key}
+    names = sorted({key.split(".")[0] for key in stats if ".all." in key})
     assert len(names) >= 8, names
-    for name in names:
+    for name in (name for name in names if name.startswith("inactive") == INACTIVE):
         for pool in ("all", "small_pool", "large_pool"):
             current, peak, added, taken = (
                 stats[f"{name}.{pool}.{metric}"] for metric in ("current", "peak", "allocated", "freed"))
@@ -84,15 +82,40 @@ for step in range(2):
         for metric in ("current", "allocated", "freed"):
             small, large = (stats[f"{name}.{pool}.{metric}"] for pool in ("small_pool", "large_pool"))
             assert small + large == stats[f"{name}.all.{metric}"], (name, metric)
-    for metric in ("current", "peak"):
-        reserved, allocated, active, requested = (
-            stats[f"{name}_bytes.all.{metric}"] for name in ("reserved", "allocated", "active", "requested"))
-        assert reserved >= allocated >= active >= requested, metric
-    assert stats["num_device_alloc"] - stats["num_device_free"] == stats["segment.all.current"]
     torch.accelerator.empty_cache()
+assert stats["num_device_alloc"] - stats["num_device_free"] == stats["segment.all.current"]
 """
-    done = fresh_python(code)
+
+
+@pytest.mark.parametrize("inactive", [False, True])
+def test_sums_add_up(fresh_python: FreshPython, inactive: bool) -> None:
+    """From the start of a process: current is what was added less what was taken, the peak at least that, and the pools
+    make up the whole.
+    """
+    done = fresh_python(SUMS.replace("INACTIVE", str(inactive)))
     assert done.returncode == 0, done.stderr
+
+
+def test_reserved_is_no_less_than_allocated_and_that_no_less_than_active() -> None:
+    held = [reserve(nbytes) for nbytes in (1, 1000, 3 * MIB + 1, 20 * MIB)]
+    for pool, metric in product(("all", "small_pool", "large_pool"), ("current", "peak")):
+        found = stats()
+        reserved, allocated, active, requested = (
+            found[f"{name}_bytes.{pool}.{metric}"] for name in ("reserved", "allocated", "active", "requested")
+        )
+        assert reserved >= allocated >= active >= requested > 0
+    assert len(held) == 4
+
+
+def test_unused_parts_of_used_segments_are_inactive() -> None:
+    torch.neuron.empty_cache()
+    before = stats()
+    held = reserve(2 * MIB)
+    found = stats()
+    unused = found["reserved_bytes.all.current"] - found["allocated_bytes.all.current"]
+    assert found["inactive_split_bytes.all.current"] == unused > 0
+    assert found["inactive_split.all.current"] > before["inactive_split.all.current"]
+    assert held.numel() == 2 * MIB
 
 
 @pytest.mark.parametrize("nbytes", [1, 256, 1000, MIB - 1, MIB, 10 * MIB, 16 * MIB, 40 * MIB])
@@ -115,7 +138,9 @@ def test_devices_count_apart() -> None:
     before = [stats(device)["allocated_bytes.all.current"] for device in range(torch.neuron.device_count())]
     held = reserve(5 * MIB, 2)
     after = [stats(device)["allocated_bytes.all.current"] for device in range(torch.neuron.device_count())]
-    assert [new - old for old, new in zip(before, after, strict=True)] == [5 * MIB if i == 2 else 0 for i in range(len(before))]
+    assert [new - old for old, new in zip(before, after, strict=True)] == [
+        5 * MIB if i == 2 else 0 for i in range(len(before))
+    ]
     assert held.device.index == 2
 
 

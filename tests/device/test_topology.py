@@ -107,7 +107,9 @@ def test_memory_can_be_chosen(describe: Describe, gib: str) -> None:
     assert found["count"] == 16
 
 
-@pytest.mark.parametrize("device", [None, 1, "1", "neuron:1", torch.device("neuron", 1), "neuron", torch.device("neuron")])
+@pytest.mark.parametrize(
+    "device", [None, 1, "1", "neuron:1", torch.device("neuron", 1), "neuron", torch.device("neuron")]
+)
 def test_properties_are_found_by_every_name_of_a_device(device: Any) -> None:
     found = torch.neuron.get_device_properties(device)
     hardware = torch_neuron_sim.hardware.hardware()

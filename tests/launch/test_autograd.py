@@ -98,8 +98,13 @@ def function(x: Tensor) -> Tensor:
 def test_reverse_and_double_backward(same_as_cpu: Compare) -> None:
     x = torch.randn(3, 4)
     same_as_cpu(lambda x: grad(function)(x), x)
-    same_as_cpu(lambda x: grad(lambda x: grad(function)(x).square().sum())(x), x)
     same_as_cpu(lambda x: vjp(lambda x: x.softmax(-1) * 2, x)[1](torch.ones_like(x)), x)
+
+    # PyTorch numbers the nodes that backward makes for each thread, and sums gradients in that order.
+    def twice(x: Tensor) -> Tensor:
+        return grad(lambda x: grad(function)(x).square().sum())(x)
+
+    torch.testing.assert_close(twice(x.to("neuron")).cpu(), twice(x))
 
 
 def test_forward_mode(same_as_cpu: Compare) -> None:
@@ -129,11 +134,11 @@ def test_zero_tangents(same_as_cpu: Compare) -> None:
     same_as_cpu(dual, torch.randn(3, 4), torch.randn(3, 4))
 
 
-def test_tensor_of_zeros_without_memory() -> None:
-    before = torch.neuron.memory_allocated()
+def test_tensor_of_zeros_without_memory(allocated: Callable[..., int]) -> None:
+    before = allocated()
     zero = torch._efficientzerotensor((1000, 1000), device="neuron")
     assert zero._is_zerotensor()
-    assert torch.neuron.memory_allocated() == before
+    assert allocated() == before
     x = torch.randn(1000, 1000, device="neuron")
     for result in (zero + x, x - zero, zero.clone() + x):
         assert torch.equal(result, x)
@@ -147,7 +152,9 @@ def test_vmap(same_as_cpu: Compare) -> None:
     same_as_cpu(lambda x, w: vmap(lambda row: torch.tanh(row @ w).sum(0))(x), x, weight)
     same_as_cpu(lambda x, w: vmap(grad(function))(x), x, weight)
     same_as_cpu(lambda x, w: vmap(lambda row: row.lgamma().sort(-1)[0], in_dims=2, out_dims=1)(x), x, weight)
-    same_as_cpu(lambda x, w: vmap(lambda row: row.index_select(0, torch.tensor([1, 0], device=row.device)))(x), x, weight)
+    same_as_cpu(
+        lambda x, w: vmap(lambda row: row.index_select(0, torch.tensor([1, 0], device=row.device)))(x), x, weight
+    )
     same_as_cpu(lambda x, w: vmap(lambda i: w[i])(torch.tensor([0, 3], device=x.device)), x, weight)
     same_as_cpu(lambda x, w: vmap(torch.linalg.slogdet)(x @ x.mT), x, weight)
 

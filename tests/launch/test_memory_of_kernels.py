@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from torch_neuron_sim import neuron
+
 Define = Callable[..., Any]
 
 PAGE = 1 << 16  # a multiple of every size class that is used here
@@ -17,13 +20,14 @@ PAGE = 1 << 16  # a multiple of every size class that is used here
 
 @pytest.fixture(autouse=True)
 def _fresh_peaks() -> Iterator[None]:
-    torch.neuron.empty_cache()
-    torch.neuron.reset_peak_memory_stats()
+    gc.collect()
+    neuron.empty_cache()
+    neuron.reset_peak_memory_stats()
     yield
 
 
 def held() -> tuple[int, int]:
-    return torch.neuron.memory_allocated(), torch.neuron.scratch_stats()["current"]
+    return neuron.memory_allocated(), neuron.scratch_stats()["current"]
 
 
 def overwrite_free_memory() -> None:
@@ -42,13 +46,13 @@ def test_host_tensors_of_a_python_kernel_are_host_memory(cpu_operator: Define) -
     keep = cpu_operator("keep(Tensor x) -> Tensor", kernel)
     x = torch.ones(PAGE // 4, device="neuron")
     allocated, scratch = held()
-    torch.neuron.reset_peak_memory_stats()
+    neuron.reset_peak_memory_stats()
     result = keep(x)
     assert held() == (allocated + 256, scratch)
-    assert torch.neuron.max_memory_allocated() == allocated + 256
-    assert torch.neuron.scratch_stats()["peak"] == scratch
+    assert neuron.max_memory_allocated() == allocated + 256
+    assert neuron.scratch_stats()["peak"] == scratch
     del x, result
-    torch.neuron.empty_cache()
+    neuron.empty_cache()
     overwrite_free_memory()
     assert [kept[0].sum().item(), kept[1][-1].item(), kept[2].sum().item()] == [3 * PAGE, PAGE - 1, PAGE // 2]
 
@@ -83,10 +87,10 @@ def test_result_that_the_kernel_keeps_is_copied(cpu_operator: Define) -> None:
 def test_result_over_memory_of_numpy(cpu_operator: Define) -> None:
     import numpy
 
-    array = numpy.arange(6, dtype=numpy.int32)
-    wrap = cpu_operator("wrap(Tensor x) -> Tensor", lambda x: torch.from_numpy(array))
-    result = wrap(torch.ones(1, device="neuron"))
-    del array
+    def kernel(x: Tensor) -> Tensor:
+        return torch.from_numpy(numpy.arange(6, dtype=numpy.int32))
+
+    result = cpu_operator("wrap(Tensor x) -> Tensor", kernel)(torch.ones(1, device="neuron"))
     assert result.add(1).tolist() == [1, 2, 3, 4, 5, 6]
 
 
@@ -193,7 +197,7 @@ def test_scratch_of_a_native_kernel_is_counted_apart_and_given_back(same_as_cpu:
     x, weight = torch.randn(2, 8, 32, 32), torch.randn(16, 8, 3, 3)
     before = held()
     result = same_as_cpu(torch.conv2d, x, weight)
-    assert torch.neuron.scratch_stats()["peak"] > before[1]
+    assert neuron.scratch_stats()["peak"] > before[1]
     size = result.untyped_storage().nbytes()
     assert held()[1] == before[1]
     assert before[0] + size <= held()[0] <= before[0] + size * 9 / 8
@@ -204,9 +208,9 @@ def test_scratch_of_a_native_kernel_is_counted_apart_and_given_back(same_as_cpu:
 def test_scratch_of_a_fallback_is_host_memory() -> None:
     x = torch.randn(PAGE, device="neuron")
     before = held()
-    torch.neuron.reset_peak_memory_stats()
+    neuron.reset_peak_memory_stats()
     x.median()
-    assert torch.neuron.scratch_stats()["peak"] == before[1]
+    assert neuron.scratch_stats()["peak"] == before[1]
     assert held() == before
 
 

@@ -16,43 +16,47 @@ def storages(tensors: Any) -> set[int]:
     return {tensor.untyped_storage().data_ptr() for tensor in tensors}
 
 
-def test_query_key_value_of_one_block(same_as_cpu: Callable[..., Any]) -> None:
+def test_query_key_value_of_one_block(same_as_cpu: Callable[..., Any], allocated: Callable[..., int]) -> None:
     # PyTorch's CPU kernel returns three slices of one tensor.
     qkv = torch.randn(4, 16, 3 * 64)
     bias = torch.randn(3 * 64)
-    before = torch.neuron.memory_allocated()
+    before = allocated()
     results = same_as_cpu(lambda qkv, bias: torch._transform_bias_rescale_qkv(qkv, bias, 2), qkv, bias)
     on_cpu = torch._transform_bias_rescale_qkv(qkv, bias, 2)
     assert len(storages(results)) == len(storages(on_cpu))
-    assert torch.neuron.memory_allocated() - before == 3 * on_cpu[0].nbytes
+    assert allocated() - before == 3 * on_cpu[0].nbytes
 
 
 @pytest.mark.parametrize("split", [torch.unsafe_split, torch.unsafe_chunk, torch.split, torch.chunk])
-def test_splits_share_the_memory_of_the_input(split: Callable[..., list[Tensor]]) -> None:
+def test_splits_share_the_memory_of_the_input(
+    split: Callable[..., list[Tensor]], allocated: Callable[..., int]
+) -> None:
     x = torch.arange(12.0, device="neuron")
-    before = torch.neuron.memory_allocated()
+    before = allocated()
     parts = split(x, 4)
-    assert torch.neuron.memory_allocated() == before
+    assert allocated() == before
     assert storages(parts) == storages([x])
     assert torch.equal(torch.cat(list(parts)), x)
 
 
-def test_results_over_one_block_see_each_other_and_count_once(cpu_operator: Define) -> None:
+def test_results_over_one_block_see_each_other_and_count_once(
+    cpu_operator: Define, allocated: Callable[..., int]
+) -> None:
     def kernel(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         base = x.repeat(1024)
         return base[:512], base[512:], base.view(2, 512)
 
     halves = cpu_operator("halves(Tensor x) -> (Tensor, Tensor, Tensor)", kernel)
-    before = torch.neuron.memory_allocated()
+    before = allocated()
     left, right, both = halves(torch.ones(1, device="neuron"))
-    assert torch.neuron.memory_allocated() - before == 4096
+    assert allocated() - before == 4096
     left.fill_(3)
     assert both.sum(1).tolist() == [3 * 512, 512]
     del left, both
-    assert torch.neuron.memory_allocated() - before == 4096
+    assert allocated() - before == 4096
     assert right.sum().item() == 512
     del right
-    assert torch.neuron.memory_allocated() == before
+    assert allocated() == before
 
 
 def test_the_same_fresh_tensor_returned_twice(cpu_operator: Define) -> None:

@@ -27,11 +27,19 @@ def sgd(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
     return torch.optim.SGD(parameters, lr=0.05, momentum=0.9, foreach=True)
 
 
-def train(case: Any, device: str, steps: int = 4, make_optimizer: MakeOptimizer = sgd, seed: int = 0) -> Run:
+def train(
+    case: Any,
+    device: str,
+    steps: int = 4,
+    make_optimizer: MakeOptimizer = sgd,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
+) -> Run:
     """Everything random follows from the seed, on every device: weights, batches, and what the model draws."""
     torch.manual_seed(seed)
-    model = case.build().to(device)
-    batch = tuple(tensor.to(device) for tensor in case.batch(torch.Generator().manual_seed(seed)))
+    model = case.build().to(device, dtype)
+    batch = case.batch(torch.Generator().manual_seed(seed))
+    batch = tuple(tensor.to(device, dtype if tensor.is_floating_point() else None) for tensor in batch)
     optimizer = make_optimizer(model.parameters())
     losses = []
     for _ in range(steps):

@@ -56,13 +56,12 @@ def test_optimizer(name: str, zoo: ModuleType, compare: ModuleType) -> None:
 def test_adamw_takes_its_learning_rate_from_a_tensor(
     form: str, lr_on: str, zoo: ModuleType, compare: ModuleType
 ) -> None:
-    options = {"fused": {"fused": True}, "foreach": {"foreach": True, "capturable": lr_on == "neuron"}}[form]
-    options_on_cpu = {"fused": {"fused": True}, "foreach": {"foreach": True}}[form]
+    options = {"fused": {"fused": True}, "foreach": {"foreach": True, "capturable": True}}[form]
     neuron = compare.train(
         zoo.CASES["mlp"], "neuron", 4, lambda p: optim.AdamW(p, lr=torch.tensor(0.01, device=lr_on), **options)
     )
-    cpu = compare.train(zoo.CASES["mlp"], "cpu", 4, lambda p: optim.AdamW(p, lr=torch.tensor(0.01), **options_on_cpu))
-    torch.testing.assert_close(neuron.losses, cpu.losses, rtol=1e-6, atol=0)
+    cpu = compare.train(zoo.CASES["mlp"], "cpu", 4, partial(optim.AdamW, lr=0.01, foreach=True))
+    torch.testing.assert_close(neuron.losses, cpu.losses, rtol=1e-5, atol=0)  # other forms of the same sums
 
 
 def steps_with(device: str, act: Callable[[nn.Module], Any], steps: int = 3) -> list[Any]:

@@ -9,17 +9,41 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+import torch
+
 import torch_neuron_sim
 
 STEPS = 4
+
+# Where CPU and device do other sums, so that bits differ: PyTorch multiplies a recurrent layer's inputs of all steps at
+# once on CPU (LSTM: in a layer of oneDNN's), and step by step elsewhere; test_recurrent.py holds the device to that.
+# RMSNorm is one operator on the device, but several on CPU, between whose gradients the residual's is added.
+ROUNDING = {"lstm", "lstm_projected", "gru", "gru_packed", "rnn", "llama"}
+LARGEST_ROUNDING = 1e-6  # of values around 1, after STEPS steps
 FOLDER = Path(__file__).parent
+
+
+def beyond_rounding(name: str, differing: dict[str, float]) -> dict[str, float]:
+    allowed = LARGEST_ROUNDING if name in ROUNDING else 0.0
+    return {what: difference for what, difference in differing.items() if not difference <= allowed}
 
 
 def test_bits_are_those_of_cpu(model_name: str, zoo: ModuleType, compare: ModuleType) -> None:
     case = zoo.CASES[model_name]
     cpu = compare.train(case, "cpu", STEPS)
     assert compare.differing(cpu, compare.train(case, "cpu", STEPS)) == {}, "CPU does not repeat itself here"
-    assert compare.differing(cpu, compare.train(case, "neuron", STEPS)) == {}
+    assert beyond_rounding(model_name, compare.differing(cpu, compare.train(case, "neuron", STEPS))) == {}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", ["mlp", "resnet", "gpt"])
+def test_bits_are_those_of_cpu_in_low_precision(
+    name: str, dtype: torch.dtype, zoo: ModuleType, compare: ModuleType
+) -> None:
+    cpu, neuron = (compare.train(zoo.CASES[name], device, STEPS, dtype=dtype) for device in ("cpu", "neuron"))
+    assert compare.differing(cpu, neuron) == {}
+    assert neuron.tensors["loss in eval mode"].dtype == dtype
 
 
 def test_training_learns(model_name: str, zoo: ModuleType, compare: ModuleType) -> None:
@@ -44,8 +68,9 @@ def test_bits_are_those_of_cpu_where_every_operator_is_native(run_python: Callab
     found = json.loads(done.stdout)
     assert found["coverage"] == "all"
     assert found["results"].keys() == zoo.CASES.keys()
-    assert {name: result["differing"] for name, result in found["results"].items() if result["differing"]} == {}
-    assert {name: result["fallbacks"] for name, result in found["results"].items() if result["fallbacks"]} == {}
+    for name, result in found["results"].items():
+        assert beyond_rounding(name, result["differing"]) == {}, name
+        assert result["fallbacks"] == [], name
 
 
 def test_default_coverage_sends_operators_without_a_kernel_to_the_cpu(zoo: ModuleType, compare: ModuleType) -> None:

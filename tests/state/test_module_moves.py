@@ -14,6 +14,7 @@ MOVES: dict[str, Callable[[nn.Module], nn.Module]] = {
     "neuron()": lambda module: module.neuron(),
     "neuron(1)": lambda module: module.neuron(1),
     "to(tensor)": lambda module: module.to(torch.empty(0, device="neuron")),
+    "cpu() and neuron()": lambda module: module.neuron().cpu().neuron(),
     "to(dtype and device)": lambda module: module.to("neuron", torch.bfloat16),
 }
 
@@ -31,6 +32,8 @@ def test_parameters_and_buffers_move_and_stay_the_same_objects(name: str) -> Non
         assert torch.equal(new.detach().cpu(), value.to(new.dtype))
     assert module[1].running_mean.device == before[0].device
     assert before[0].device.index == (1 if "1" in name else 0)
+    assert next(module.cpu().parameters()) is before[0]
+    assert before[0].device.type == "cpu"
 
 
 def step(module: nn.Module, optimizer: optim.Optimizer) -> None:
@@ -104,7 +107,7 @@ def test_data_shares_memory_and_is_hidden_from_autograd() -> None:
 
 def test_gradient_of_another_device_is_refused_as_on_cpu() -> None:
     parameter = nn.Parameter(torch.ones(2, device="neuron"))
-    with pytest.raises(RuntimeError, match="assigned grad has data located on a different device"):
+    with pytest.raises(RuntimeError, match="device type 'cpu' to a tensor with device type 'neuron'"):
         parameter.grad = torch.ones(2)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
 
 DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.int64, torch.int32, torch.int16,
@@ -82,6 +87,35 @@ def test_zero_size_and_zero_dimensions(reload: Callable[..., Any], shape: tuple[
     assert back.shape == shape
     assert back.device.type == "neuron"
     assert torch.equal(back.cpu(), torch.ones(shape))
+
+
+@st.composite
+def views(draw: st.DrawFn) -> Tensor:
+    """A strided view, on the CPU, of a storage that may hold more."""
+    sizes = draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+    base = (
+        torch.arange(math.prod(sizes)).view(sizes).to(draw(st.sampled_from([torch.float32, torch.int16, torch.bool])))
+    )
+    for dimension, size in enumerate(sizes):
+        start, step = draw(st.integers(0, size)), draw(st.integers(1, 3))
+        base = base[(slice(None),) * dimension + (slice(start, None, step),)]
+    return base.permute(draw(st.permutations(range(len(sizes)))))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(view=views())
+def test_any_view_keeps_geometry_and_values(reload: Callable[..., Any], view: Tensor) -> None:
+    there = torch.empty(0, dtype=view.dtype).set_(view.untyped_storage()).to("neuron")
+    there = there.as_strided(view.shape, view.stride(), view.storage_offset())
+    for back in (reload(there), reload(view, map_location="neuron"), copy.deepcopy(there), pickled(there)):
+        assert back.device.type == "neuron"
+        assert (back.stride(), back.storage_offset()) == (view.stride(), view.storage_offset())
+        assert torch.equal(back.cpu(), view)
+
+
+def pickled(tensor: Tensor) -> Tensor:
+    made: Tensor = pickle.loads(pickle.dumps(tensor))
+    return made
 
 
 def test_small_view_saves_its_whole_storage_as_on_cpu() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
@@ -72,12 +73,12 @@ def test_tensors_pass_from_thread_to_thread() -> None:
     assert torch.equal(x.grad.cpu(), 2 * torch.arange(1000.0))
 
 
-def test_memory_freed_by_another_thread_is_used_again() -> None:
-    before = torch.accelerator.memory_allocated()
+def test_memory_freed_by_another_thread_is_free(allocated: Callable[..., int]) -> None:
+    before = allocated()
     held = [torch.ones(100_000, device="neuron") for _ in range(4)]
     with ThreadPoolExecutor(1) as thread:
         thread.submit(held.clear).result(30)
-    assert torch.accelerator.memory_allocated() == before
+    assert allocated() == before
 
 
 def test_four_streams() -> None:
@@ -126,3 +127,26 @@ def test_copies_on_a_side_stream_are_there_after_the_event() -> None:
     pinned = torch.arange(5000.0).pin_memory()
     moved = on_side_stream(lambda: pinned.to("neuron", non_blocking=True))
     assert torch.equal((moved + 1).cpu(), pinned + 1)
+
+
+def test_backward_computes_with_the_callers_number_of_threads(run_python: Callable[..., Any]) -> None:
+    """As on CPU, whose backward runs on the calling thread: the number decides the order of large sums."""
+    done = run_python(
+        "import torch, torch_neuron_sim\n"
+        "from torch.utils.data import DataLoader\n"
+        "def seen(device):\n"
+        "    found, x = [], torch.ones(200, 200, device=device, requires_grad=True)\n"
+        "    y = (x @ x).sum()\n"
+        "    y.register_hook(lambda _: found.append(torch.get_num_threads()))\n"
+        "    y.backward()\n"
+        "    return found\n"
+        "torch.set_num_threads(2)\n"
+        "numbers = seen('cpu') + seen('neuron:0')\n"
+        "list(DataLoader(torch.arange(4.0), pin_memory=True, num_workers=1))\n"
+        "numbers += seen('cpu') + seen('neuron:0') + seen('neuron:1')\n"
+        "torch.set_num_threads(1)\n"
+        "numbers += seen('cpu') + seen('neuron:0') + seen('neuron:1')\n"
+        "print(numbers)\n"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[2, 2, 2, 2, 2, 1, 1, 1]"

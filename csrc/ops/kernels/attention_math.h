@@ -1,5 +1,6 @@
 // Attention by matrix products and softmax, the way PyTorch computes it on CPU where its flash kernel does not apply:
-// with dropout, with a bias that needs a gradient, with a value size of its own, without contiguous heads.
+// with dropout, with a bias that needs a gradient, with a value size of its own, in layouts that the flash kernel
+// refuses.
 #pragma once
 
 #include <ATen/core/Generator.h>

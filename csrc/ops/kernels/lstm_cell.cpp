@@ -1,4 +1,3 @@
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/sigmoid_cpu_dispatch.h>
 #include <ATen/ops/sum.h>

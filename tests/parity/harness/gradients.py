@@ -1,0 +1,61 @@
+"""Backward, double backward and forward mode of an operator, as functions that run on either device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.utils._pytree import tree_map_only
+
+from harness.transfer import tensors
+
+
+def _differentiable(tree: Any) -> list[torch.Tensor]:
+    return [t for t in tensors(tree) if t.requires_grad]
+
+
+def _seeds(outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Gradients that differ from element to element and are the same on both devices."""
+    return [
+        torch.arange(1, t.numel() + 1, dtype=torch.float64).cos().reshape(t.shape).to(t.dtype).to(t.device)
+        for t in outputs
+    ]
+
+
+def backward(function: Callable[..., Any], process: Callable[[Any], Any], order: int = 1) -> Callable[..., Any]:
+    """What ``function`` gives, and the gradients of that (or, with ``order=2``, of those) by its arguments."""
+
+    def call(*arguments: Any) -> Any:
+        result = process(function(*arguments))
+        leaves = _differentiable(arguments)
+        outputs = _differentiable(result)
+        found: list[Any] = []
+        for step in range(order):
+            if not outputs or not leaves:
+                break
+            seeds = _seeds(outputs)
+            grads = torch.autograd.grad(outputs, leaves, seeds, allow_unused=True, create_graph=step + 1 < order)
+            found.append(grads)
+            outputs = _differentiable(grads)
+        return result, found
+
+    return call
+
+
+def forward_mode(function: Callable[..., Any], process: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The values and tangents that ``function`` gives for arguments with tangents."""
+
+    def call(*arguments: Any) -> Any:
+        with forward_ad.dual_level():
+
+            def dual(tensor: torch.Tensor) -> torch.Tensor:
+                if not tensor.requires_grad:
+                    return tensor
+                return forward_ad.make_dual(tensor.detach(), _seeds([tensor])[0])
+
+            result = process(function(*tree_map_only(torch.Tensor, dual, arguments)))
+            return [tuple(forward_ad.unpack_dual(t)) for t in tensors(result)]
+
+    return call
