@@ -44,6 +44,8 @@ def extension() -> CppExtension:
         EXTENSION,
         files("csrc/**/*.cpp"),
         depends=files("csrc/**/*.h"),
+        # With a header for each operator, torch's own headers include only what they need.
+        define_macros=[("AT_PER_OPERATOR_HEADERS", None)],
         extra_compile_args=["-std=c++20", "-O2", "-g0", "-Wall", "-Wextra", "-fvisibility=hidden"],
     )
     # As system headers, torch's own do not warn.

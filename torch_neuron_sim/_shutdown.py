@@ -1,8 +1,8 @@
 """Waits, when the interpreter ends, until autograd's device threads are idle.
 
 PyTorch's engine runs backward for a device in a thread of its own, which lets go of the finished graph after it has
-told the caller so. Letting go needs the GIL; a thread that asks for it once the interpreter is being finalised is ended by
-force, inside C++ code that may not be left so, and the process aborts. A script that ends right after ``backward()``
+told the caller so. Letting go needs the GIL; a thread that asks for it once the interpreter is being finalised is ended
+by force, inside C++ code that may not be left so, and the process aborts. A script that ends right after ``backward()``
 would do that now and then.
 """
 

@@ -17,13 +17,13 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 def _rebuild(data: bytes, index: int) -> torch.UntypedStorage:
     device = torch.device("neuron", index)
     if not data:
-        return torch.UntypedStorage(0, device=device)
+        return torch.empty(0, dtype=torch.uint8, device=device).untyped_storage()
     return torch.frombuffer(bytearray(data), dtype=torch.uint8).to(device).untyped_storage()
 
 
 def _reduce(storage: torch.UntypedStorage) -> Reduced:
     if storage.device.type == "neuron":
-        host = torch.empty(0, dtype=torch.uint8).set_(storage.cpu())
+        host = torch.empty(0, dtype=torch.uint8).set_(storage.cpu())  # type: ignore[no-untyped-call]
         return _rebuild, (host.numpy().tobytes(), storage.device.index)
     reduced: Reduced = reductions.reduce_storage(storage)  # type: ignore[no-untyped-call]
     return reduced

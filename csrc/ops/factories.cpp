@@ -1,6 +1,8 @@
 // Allocation: the factories that every other one is built on.
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/clone.h>
 #include <c10/core/TensorOptions.h>
 #include <torch/library.h>
@@ -28,14 +30,23 @@ Placement place_on(const char* op, std::optional<c10::Layout> layout, std::optio
   return {resolved.index(), device::Charge::kTensor};
 }
 
+// Under torch.use_deterministic_algorithms, uninitialised memory is filled, as on every device.
+Tensor determined(Tensor made) {
+  const at::Context& context = at::globalContext();
+  if (C10_UNLIKELY(context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())) {
+    at::native::fill_empty_deterministic_(made);
+  }
+  return made;
+}
+
 Tensor empty_memory_format(IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<c10::Layout> layout,
                            std::optional<c10::Device> device, std::optional<bool> pin_memory,
                            std::optional<at::MemoryFormat> memory_format) {
   static launch::OperatorEntry& entry = launch::operator_entry("aten::empty.memory_format");
   const PlacementGuard placed(place_on("aten::empty", layout, device, pin_memory));
   launch::ledger::count_native(entry);
-  return at::detail::empty_generic(size, backend::device_allocator(), launch::kNeuronKey, c10::dtype_or_default(dtype),
-                                   memory_format);
+  return determined(at::detail::empty_generic(size, backend::device_allocator(), launch::kNeuronKey,
+                                              c10::dtype_or_default(dtype), memory_format));
 }
 
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, std::optional<at::ScalarType> dtype,
@@ -44,8 +55,8 @@ Tensor empty_strided(IntArrayRef size, IntArrayRef stride, std::optional<at::Sca
   static launch::OperatorEntry& entry = launch::operator_entry("aten::empty_strided");
   const PlacementGuard placed(place_on("aten::empty_strided", layout, device, pin_memory));
   launch::ledger::count_native(entry);
-  return at::detail::empty_strided_generic(size, stride, backend::device_allocator(), launch::kNeuronKey,
-                                           c10::dtype_or_default(dtype));
+  return determined(at::detail::empty_strided_generic(size, stride, backend::device_allocator(), launch::kNeuronKey,
+                                                      c10::dtype_or_default(dtype)));
 }
 
 // A tensor of zeros without memory, as forward-mode AD uses; the ZeroTensor key keeps every kernel from reading it.

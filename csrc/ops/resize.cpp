@@ -1,6 +1,8 @@
 // resize_ and set_: changing what storage a tensor sees, and how much of it.
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/ResizeCommon.h>
 #include <torch/library.h>
 
 #include "backend/allocator.h"
@@ -21,10 +23,15 @@ void grow_storage(c10::TensorImpl* tensor, size_t nbytes) {
 const Tensor& resize_(const Tensor& self, IntArrayRef size, std::optional<at::MemoryFormat> memory_format) {
   c10::TensorImpl* tensor = self.unsafeGetTensorImpl();
   if (self.sizes() != size) {
+    const auto before = static_cast<int64_t>(tensor->unsafe_storage().nbytes());
     const size_t needed = at::detail::computeStorageNbytesContiguous(size, self.itemsize(),
                                                                      static_cast<size_t>(tensor->storage_offset()));
     tensor->set_sizes_contiguous(size);
     if (tensor->numel() > 0) grow_storage(tensor, needed);
+    const at::Context& context = at::globalContext();
+    if (C10_UNLIKELY(context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())) {
+      at::native::fill_resize_deterministic_(self, before);
+    }
   }
   if (memory_format.has_value()) {
     TORCH_CHECK(*memory_format != at::MemoryFormat::Preserve, "Unsupported memory format ", *memory_format);

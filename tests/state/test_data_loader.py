@@ -67,7 +67,7 @@ def test_with_workers(context: str, pin_memory: bool) -> None:
 
 def test_worker_that_uses_the_device_after_fork_says_what_to_do() -> None:
     batches: Any = iter(DataLoader(Squares(device_from=5), num_workers=1, multiprocessing_context="fork"))
-    with pytest.raises(RuntimeError, match="forked subprocess.*'spawn' start method"):
+    with pytest.raises(RuntimeError, match=r"forked subprocess.*'spawn' start method"):
         list(batches)
     batches._shutdown_workers()  # else the garbage collector waits five seconds for them
 

@@ -21,9 +21,8 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-model = nn.Sequential(
-    nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.1), nn.Flatten(), nn.Linear(144, 8), nn.Linear(8, 3)
-).to("neuron")
+model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.1), nn.Flatten(), nn.Linear(144, 3))
+model.to("neuron")
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 seen = {}
 for step in range(1, 1001):

@@ -31,6 +31,8 @@ def samples(info: Any, dtype: torch.dtype, requires_grad: bool, limit: int | Non
 
 
 def error_samples(info: Any, limit: int | None) -> Iterator[Any]:
+    if info.error_inputs_func is None:
+        return
     try:
         yield from islice(info.error_inputs(DEVICE), limit)
     except NotImplementedError as error:

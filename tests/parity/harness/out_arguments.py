@@ -1,0 +1,70 @@
+"""``out=`` arguments for an expected result: right, wrong and overlapping ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from harness.samples import Arguments
+from harness.transfer import is_dense, tensors
+
+
+def _right(t: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(t, 1).detach()
+
+
+def _strided(t: torch.Tensor) -> torch.Tensor:
+    return torch.ones((*t.shape, 2), dtype=t.dtype)[..., 1]
+
+
+def _transposed(t: torch.Tensor) -> torch.Tensor:
+    return torch.ones(t.shape[::-1], dtype=t.dtype).permute(tuple(reversed(range(t.dim()))))
+
+
+def _larger(t: torch.Tensor) -> torch.Tensor:
+    return torch.ones((*t.shape, 3), dtype=t.dtype)
+
+
+def _empty(t: torch.Tensor) -> torch.Tensor:
+    return torch.ones(0, dtype=t.dtype)
+
+
+def _integral(t: torch.Tensor) -> torch.Tensor:
+    floats = t.dtype.is_floating_point or t.dtype.is_complex
+    return torch.ones(t.shape, dtype=torch.int64 if floats else torch.bool)
+
+
+def _wider(t: torch.Tensor) -> torch.Tensor:
+    return torch.ones(t.shape, dtype=torch.complex128 if t.dtype.is_complex else torch.float64)
+
+
+def _overlapping(t: torch.Tensor) -> torch.Tensor:
+    return torch.ones((1,) * t.dim(), dtype=t.dtype).expand(t.shape)
+
+
+VARIANTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "right": _right,
+    "strided": _strided,
+    "transposed": _transposed,
+    "larger": _larger,
+    "empty": _empty,
+    "integral": _integral,
+    "wider": _wider,
+    "overlapping": _overlapping,
+}
+
+
+def out_variants(result: Any, made: Arguments) -> Iterator[tuple[str, Any]]:
+    """Pairs of a name and what to pass as ``out``; tensors on the CPU, but for "input", which is the op's own input."""
+    found = tensors(result)
+    single = isinstance(result, torch.Tensor)
+    if not found or not is_dense(result) or not (single or isinstance(result, tuple | list)):
+        return
+    for name, variant in VARIANTS.items():
+        out = tree_map(variant, result if single else tuple(result))
+        yield name, out
+    if single and isinstance(made[0], torch.Tensor) and made[0].shape == result.shape and made[0].dtype == result.dtype:
+        yield "input", made[0]
