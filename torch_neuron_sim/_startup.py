@@ -60,7 +60,7 @@ def _torch_is_importing() -> bool:
 
 def _is_registered() -> bool:
     module = getattr(torch, "neuron", None)
-    return module is not None and module.__name__ == f"{_PACKAGE}.neuron"
+    return getattr(module, "__name__", None) == f"{_PACKAGE}.neuron"
 
 
 def _check() -> None:

@@ -51,12 +51,16 @@ COMPOSITES: tuple[str, ...] = (
     "aten::full.out",
     "aten::isfinite",
     "aten::isinf",
+    "aten::kaiser_window",  # its device-neutral kernel has a function for each device that it knows
+    "aten::kaiser_window.beta",
+    "aten::kaiser_window.periodic",
     "aten::logical_and",
     "aten::logical_not",
     "aten::logical_or",
     "aten::logical_xor",
     "aten::mean",
     "aten::mean.dtype_out",
+    "aten::mode.values",  # its device-neutral kernel lists the devices that it takes
     "aten::mul.Scalar",
     "aten::mul.Scalar_out",
     "aten::mv",

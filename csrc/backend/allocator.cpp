@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "backend/out_of_memory.h"
-#include "device/host_memory.h"
 #include "device/topology.h"
 
 namespace neuron::backend {
@@ -37,7 +36,7 @@ class NeuronAllocator final : public c10::DeviceAllocator {
     return allocate_on(placement.device >= 0 ? placement.device : current_device_index, nbytes);
   }
   void copy_data(void* destination, const void* source, std::size_t count) const override {
-    check_host_memory(count);
+    check_host_memory(AddressSpace::to_kernel_view(destination), count);
     std::memcpy(AddressSpace::to_kernel_view(destination), AddressSpace::to_kernel_view(source), count);
   }
   bool initialized() override { return is_started(); }
@@ -93,7 +92,9 @@ class CpuAllocatorSwitch final : public c10::Allocator {
     const c10::Device cpu(c10::DeviceType::CPU);
     if (nbytes == 0) return {nullptr, nullptr, &free_cpu, cpu};
     Block* block = allocate_block(placement.device, nbytes, placement.charge);
-    return {block->view, block->view, &free_cpu, cpu};
+    c10::DataPtr data(block->view, block->view, &free_cpu, cpu);
+    check_host_memory(block->view, nbytes);  // a kernel asks for memory to fill it
+    return data;
   }
   bool is_simple_data_ptr(const c10::DataPtr& data) const override { return data.get_context() == data.get(); }
   c10::DeleterFnPtr raw_deleter() const override { return &free_cpu; }
@@ -170,22 +171,22 @@ void resize_storage(c10::StorageImpl* storage, size_t nbytes) {
   c10::DataPtr data = allocate_on(storage->device().index(), nbytes);
   const size_t kept = std::min(nbytes, storage->nbytes());
   if (kept > 0 && storage->data()) {
-    check_host_memory(kept);
+    check_host_memory(AddressSpace::to_kernel_view(data.get()), kept);
     std::memcpy(AddressSpace::to_kernel_view(data.get()), AddressSpace::to_kernel_view(storage->data()), kept);
   }
   storage->set_data_ptr_noswap(std::move(data));
   storage->set_nbytes(nbytes);
 }
 
-void check_host_memory(size_t nbytes) {
-  if (C10_LIKELY(nbytes < device::kHostCheckBytes)) return;
+void check_host_memory_slow(const void* view, size_t nbytes) {
   size_t available = device::host_available_bytes();
-  if (nbytes > available) {
-    device_allocator()->emptyCache();
-    available = device::host_available_bytes();
-  }
-  TORCH_CHECK(nbytes <= available, "The host cannot back this write to simulated neuron memory: ", nbytes,
-              " bytes are about to be written, ", available,
+  if (nbytes <= available) return;
+  const size_t needed = nbytes - device::resident_bytes(view, nbytes);
+  if (needed <= available) return;
+  device_allocator()->emptyCache();
+  available = device::host_available_bytes();
+  TORCH_CHECK(needed <= available, "The host cannot back this write to simulated neuron memory: ", nbytes,
+              " bytes are about to be written, ", needed, " of them for the first time, and ", available,
               " bytes are available on the host (free memory or cgroup limit). Untouched device memory is free; use a "
               "smaller model or batch, or a host with more memory");
 }

@@ -9,6 +9,7 @@
 #include "backend/runtime.h"
 #include "device/address_space.h"
 #include "device/heap.h"
+#include "device/host_memory.h"
 
 namespace neuron::backend {
 
@@ -29,8 +30,12 @@ void charge_to_tensor(device::Block* block);
 // Resizes a neuron storage, keeping the leading bytes.
 void resize_storage(c10::StorageImpl* storage, size_t nbytes);
 
-// Whether a kernel that is about to write `nbytes` can be backed by the host; throws a RuntimeError if not.
-void check_host_memory(size_t nbytes);
+// Refuses (RuntimeError) a write of `nbytes` to a kernel-view address that the host could not back. Small writes are
+// not looked at.
+void check_host_memory_slow(const void* view, size_t nbytes);
+inline void check_host_memory(const void* view, size_t nbytes) {
+  if (C10_UNLIKELY(nbytes >= device::kHostCheckBytes)) check_host_memory_slow(view, nbytes);
+}
 
 // Asked when a block's storage lets go of it; true means: somebody else keeps the memory, do not free it.
 void set_retention_hook(bool (*hook)(device::Block*));

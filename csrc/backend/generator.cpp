@@ -26,8 +26,12 @@ class NeuronGenerator final : public c10::GeneratorImpl {
   }
 
   void set_current_seed(uint64_t seed) override { impl().set_current_seed(seed); }
-  void set_offset(uint64_t offset) override { impl().set_offset(offset); }
-  uint64_t get_offset() const override { return impl().get_offset(); }
+  // CPU generators have no offset, and say so by raising; pickling a device generator asks for one.
+  void set_offset(uint64_t offset) override {
+    TORCH_CHECK(offset == 0, "neuron generators draw as CPU's do and have no offset; got ", offset,
+                ", use get_state()");
+  }
+  uint64_t get_offset() const override { return 0; }
   uint64_t current_seed() const override { return impl().current_seed(); }
   uint64_t seed() override { return impl().seed(); }
   void set_state(const c10::TensorImpl& state) override { impl().set_state(state); }

@@ -45,7 +45,7 @@ struct NeuronGuard final : c10::impl::DeviceGuardImplInterface {
   void synchronizeEvent(void*) const override {}
   bool queryStream(const c10::Stream&) const override { return true; }
   void synchronizeStream(const c10::Stream&) const override {}
-  void synchronizeDevice(const c10::DeviceIndex) const override {}
+  void synchronizeDevice(const c10::DeviceIndex index) const override { check_device_index(index); }
   void recordDataPtrOnStream(const c10::DataPtr&, const c10::Stream&) const override {}
   double elapsedTime(void* first, void* second, const c10::DeviceIndex) const override {
     const auto* start = static_cast<Event*>(first);
@@ -58,7 +58,36 @@ struct NeuronGuard final : c10::impl::DeviceGuardImplInterface {
   }
 
   c10::DeviceIndex deviceCount() const noexcept override { return static_cast<c10::DeviceIndex>(device_count()); }
-  c10::DeviceCapability getDeviceCapability(c10::Device) const override { return {}; }
+  // The dtypes that tensors on the device can have: those that copies convert.
+  c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
+    resolve_device(device);
+    c10::DeviceCapability capability;
+    capability.capability_data.capability_bits = 0;
+    for (const c10::ScalarType dtype : {c10::kByte,
+                                        c10::kChar,
+                                        c10::kShort,
+                                        c10::kInt,
+                                        c10::kLong,
+                                        c10::kHalf,
+                                        c10::kFloat,
+                                        c10::kDouble,
+                                        c10::kComplexHalf,
+                                        c10::kComplexFloat,
+                                        c10::kComplexDouble,
+                                        c10::kBool,
+                                        c10::kBFloat16,
+                                        c10::kFloat8_e5m2,
+                                        c10::kFloat8_e4m3fn,
+                                        c10::kFloat8_e5m2fnuz,
+                                        c10::kFloat8_e4m3fnuz,
+                                        c10::kFloat8_e8m0fnu,
+                                        c10::kUInt16,
+                                        c10::kUInt32,
+                                        c10::kUInt64}) {
+      capability.capability_data.capability_bits |= uint64_t{1} << static_cast<int>(dtype);
+    }
+    return capability;
+  }
 };
 
 C10_REGISTER_GUARD_IMPL(PrivateUse1, NeuronGuard)

@@ -142,28 +142,32 @@ OutOfMemory DeviceHeap::out_of_memory(size_t requested) {
   return oom;
 }
 
-HeapStatistics DeviceHeap::statistics() const {
-  HeapStatistics result = counters;
+// Free blocks between used ones are counted when somebody asks: keeping count of every split and merge would burden the
+// fast path.
+HeapStatistics DeviceHeap::statistics() {
+  int64_t bytes[2] = {}, blocks[2] = {};  // small pool, large pool
   for (const auto& segment : segments_) {
     if (is_host(segment->pool)) continue;
-    int64_t bytes = 0, blocks = 0;
+    int64_t free_bytes = 0, free_blocks = 0;
     bool used = false;
     for (const Block* block = segment->first; block; block = block->next) {
       if (block->state == Block::State::kUsed) {
         used = true;
       } else {
-        bytes += static_cast<int64_t>(block->size);
-        ++blocks;
+        free_bytes += static_cast<int64_t>(block->size);
+        ++free_blocks;
       }
     }
     if (!used) continue;
-    PoolCounters& pool = is_large(segment->pool) ? result.large_pool : result.small_pool;
-    for (PoolCounters* each : {&pool, &result.all}) {
-      each->inactive_split_bytes.current += bytes;
-      each->inactive_splits.current += blocks;
-    }
+    bytes[is_large(segment->pool)] += free_bytes;
+    blocks[is_large(segment->pool)] += free_blocks;
   }
-  return result;
+  PoolCounters* pools[] = {&counters.small_pool, &counters.large_pool, &counters.all};
+  for (int i = 0; i < 3; ++i) {
+    pools[i]->inactive_split_bytes.set(i < 2 ? bytes[i] : bytes[0] + bytes[1]);
+    pools[i]->inactive_splits.set(i < 2 ? blocks[i] : blocks[0] + blocks[1]);
+  }
+  return counters;
 }
 
 }  // namespace neuron::device

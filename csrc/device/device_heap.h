@@ -64,15 +64,21 @@ class DeviceHeap {
       charge_tensor(counters.all, block);
       charge_tensor(pool_counters(block.pool), block);
     } else if (block.charge == Charge::kScratch) {
-      counters.scratch_bytes.increase(static_cast<int64_t>(block.size));
+      // Not the peak: whether this is scratch or a result is known when the block is freed or kept.
+      counters.scratch_bytes.current += static_cast<int64_t>(block.size);
+      counters.scratch_bytes.allocated += static_cast<int64_t>(block.size);
     }
   }
-  void discharge(const Block& block) {
+  // `kept`: a kernel returned it, so it goes on as tensor memory.
+  void discharge(const Block& block, bool kept = false) {
     if (block.charge == Charge::kTensor) {
       discharge_tensor(counters.all, block);
       discharge_tensor(pool_counters(block.pool), block);
       if (is_host(block.pool)) unreserve(block.pool, block.size);
     } else if (block.charge == Charge::kScratch) {
+      if (!kept && counters.scratch_bytes.peak < counters.scratch_bytes.current) {
+        counters.scratch_bytes.peak = counters.scratch_bytes.current;
+      }
       counters.scratch_bytes.decrease(static_cast<int64_t>(block.size));
     }
   }
@@ -84,7 +90,7 @@ class DeviceHeap {
 
   OutOfMemory out_of_memory(size_t requested);
   // The counters, with those filled in that are only computed when asked for.
-  HeapStatistics statistics() const;
+  HeapStatistics statistics();
 
   Stack& stack;
   HeapStatistics counters;

@@ -83,7 +83,8 @@ template <typename Function>
 void for_each_counter(HeapStatistics& counters, Function function) {
   for (PoolCounters* pool : {&counters.all, &counters.small_pool, &counters.large_pool}) {
     for (PoolCounters::Counter* counter :
-         {&pool->allocated_bytes, &pool->requested_bytes, &pool->allocations, &pool->reserved_bytes, &pool->segments}) {
+         {&pool->allocated_bytes, &pool->requested_bytes, &pool->allocations, &pool->reserved_bytes, &pool->segments,
+          &pool->inactive_splits, &pool->inactive_split_bytes}) {
       function(*counter);
     }
   }
@@ -117,7 +118,7 @@ bool charge_to_tensor(Block* block, OutOfMemory& oom) {
     oom = heap.out_of_memory(block->requested);
     return false;
   }
-  heap.discharge(*block);
+  heap.discharge(*block, /*kept=*/true);
   block->charge = Charge::kTensor;
   heap.charge(*block);
   return true;

@@ -51,10 +51,11 @@ struct PoolCounters {
       current -= n;
       freed += n;
     }
+    void set(int64_t n) { n >= current ? increase(n - current) : decrease(current - n); }
   };
   Counter allocated_bytes, requested_bytes, allocations;  // Charge::kTensor
   Counter reserved_bytes, segments;
-  Counter inactive_split_bytes, inactive_splits;  // free blocks in segments that are partly used; `current` only
+  Counter inactive_split_bytes, inactive_splits;  // free blocks in segments that are partly used, as of each reading
 };
 
 struct HeapStatistics {

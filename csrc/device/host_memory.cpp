@@ -1,5 +1,8 @@
 #include "host_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -131,6 +134,16 @@ size_t host_available_bytes(const std::string& root) {
   if (const auto kib = read_key(root + "/proc/meminfo", "MemAvailable:")) available = *kib * 1024;
   for (const Hierarchy& hierarchy : memory_hierarchies(root)) available = std::min(available, available_in(hierarchy));
   return available;
+}
+
+size_t resident_bytes(const void* address, size_t nbytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(address) / page * page;
+  const size_t pages = (reinterpret_cast<uintptr_t>(address) + nbytes - begin + page - 1) / page;
+  std::vector<unsigned char> resident(pages);
+  if (mincore(reinterpret_cast<void*>(begin), pages * page, resident.data()) != 0) return 0;
+  const auto count = std::count_if(resident.begin(), resident.end(), [](unsigned char flags) { return flags & 1; });
+  return std::min(nbytes, static_cast<size_t>(count) * page);
 }
 
 }  // namespace neuron::device

@@ -15,4 +15,7 @@ constexpr size_t kHostCheckBytes = size_t{64} << 20;
 // can stand in for them.
 size_t host_available_bytes(const std::string& root = "");
 
+// How many of the pages that [address, address + nbytes) touches are already backed, in bytes.
+size_t resident_bytes(const void* address, size_t nbytes);
+
 }  // namespace neuron::device

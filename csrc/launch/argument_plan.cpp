@@ -1,6 +1,5 @@
 #include "launch/argument_plan.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/core/jit_type.h>
 
@@ -57,15 +56,27 @@ ArgumentPlan::ArgumentPlan(const c10::OperatorHandle& op) {
         planned.kind == ArgumentKind::kIndexList || takes_host_tensor(schema.name(), argument.name());
     arguments.push_back(planned);
   }
-  draws_without_generator = launch::draws_without_generator(schema.name().c_str(), schema.overload_name().c_str());
+  const uint64_t counted = counted_lists(op);
+  for (size_t i = 0; i < arguments.size() && i < 64; ++i) arguments[i].counted = counted >> i & 1;
+  draws = draws_without_generator(op);
 }
 
-bool draws_without_generator(const char* name, const char* overload) {
-  const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+bool draws_without_generator(const c10::OperatorHandle& op) {
   if (!op.hasTag(at::Tag::nondeterministic_seeded)) return false;
   const auto& arguments = op.schema().arguments();
   return std::none_of(arguments.begin(), arguments.end(),
                       [](const c10::Argument& argument) { return kind_of(argument) == ArgumentKind::kGenerator; });
+}
+
+uint64_t counted_lists(const c10::OperatorHandle& op) {
+  if (op.hasKernelForDispatchKey(c10::DispatchKey::CPU)) return 0;
+  uint64_t lists = 0;
+  const auto& arguments = op.schema().arguments();
+  for (size_t i = 0; i < arguments.size() && i < 64; ++i) {
+    const bool written = arguments[i].alias_info() && arguments[i].alias_info()->isWrite();
+    if (written && kind_of(arguments[i]) == ArgumentKind::kTensorList) lists |= uint64_t{1} << i;
+  }
+  return lists;
 }
 
 }  // namespace neuron::launch

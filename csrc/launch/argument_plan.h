@@ -1,6 +1,7 @@
 // What the schema says of each argument, worked out once per operator.
 #pragma once
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/function_schema.h>
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct PlannedArgument {
   ArgumentKind kind = ArgumentKind::kPlain;
   bool written = false;       // the schema lets the kernel write to it
   bool host_allowed = false;  // may be a CPU tensor of any shape
+  bool counted = false;       // a list whose writes the launch counts (see counted_lists)
 };
 
 struct ArgumentPlan {
@@ -30,10 +32,14 @@ struct ArgumentPlan {
 
   std::vector<PlannedArgument> arguments;
   size_t returns = 0;
-  bool draws_without_generator = false;  // draws random numbers, but has no Generator argument
+  bool draws = false;  // draws_without_generator
 };
 
-// The last of these alone, by name.
-bool draws_without_generator(const char* name, const char* overload);
+// Whether the op draws random numbers, but has no Generator argument.
+bool draws_without_generator(const c10::OperatorHandle& op);
+
+// Bits of the positions of tensor lists that the op writes through other ops (foreach): on CPU those count the writes
+// in the version counters that autograd checks; below autograd, as here, they do not.
+uint64_t counted_lists(const c10::OperatorHandle& op);
 
 }  // namespace neuron::launch

@@ -54,29 +54,34 @@ class BoxedLaunch::Invocation {
 
   void check() {
     ArgumentCheck check(launch_.entry_);
+    bool elsewhere = false;
+    std::optional<at::Generator> generator;
     for (size_t i = 0; i < plan_.arguments.size(); ++i) {
       const PlannedArgument& planned = plan_.arguments[i];
       const c10::IValue& value = argument(i);
       switch (planned.kind) {
         case ArgumentKind::kTensor:
-          if (value.isTensor()) check.see(value.toTensor(), planned.host_allowed);
+          if (value.isTensor()) check.see(value.toTensor(), planned);
           break;
         case ArgumentKind::kTensorList:
           if (value.isTensorList()) {
-            for (const Tensor& tensor : value.toTensorVector()) check.see(tensor, planned.host_allowed);
+            for (const Tensor& tensor : value.toTensorVector()) check.see(tensor, planned);
           }
           break;
         case ArgumentKind::kIndexList:
           if (value.isOptionalTensorList()) {
             for (const auto& tensor : value.toOptionalTensorVector()) {
-              if (tensor.has_value()) check.see(*tensor, planned.host_allowed);
+              if (tensor.has_value()) check.see(*tensor, planned);
             }
           }
           break;
         case ArgumentKind::kDevice:
-          if (value.isDevice() && value.toDevice().type() == backend::kNeuron) {
-            device_ = backend::resolve_device(value.toDevice()).index();
-          }
+          if (!value.isDevice()) break;
+          elsewhere = value.toDevice().type() != backend::kNeuron;
+          if (!elsewhere) device_ = backend::resolve_device(value.toDevice()).index();
+          break;
+        case ArgumentKind::kGenerator:
+          if (!value.isNone()) generator = value.toGenerator();
           break;
         case ArgumentKind::kPinMemory:
           TORCH_CHECK(!value.isBool() || !value.toBool(), launch_.entry_.name,
@@ -86,7 +91,13 @@ class BoxedLaunch::Invocation {
           break;
       }
     }
-    if (device_ < 0) device_ = check.device();
+    // A neuron generator brings an op on CPU tensors here.
+    TORCH_CHECK(
+        !generator.has_value() || check.device() >= 0 || device_ >= 0 || generator->device().type() != backend::kNeuron,
+        launch_.entry_.name, ": Expected a 'cpu' device type for generator but found '", generator->device().type(),
+        "'; draw on device=\"neuron\", or use a CPU generator");
+    check.finish();
+    if (device_ < 0 && !elsewhere) device_ = check.device();
     dtypes_ = check.dtypes();
     bytes_ = check.bytes();
     nested_ = check.nested();
@@ -100,7 +111,7 @@ class BoxedLaunch::Invocation {
     if (demoted) demotion.narrow(plan_, &argument(0));
     {
       std::optional<GeneratorSwap> swap;
-      if (plan_.draws_without_generator && device_ >= 0 && backend::rng_mode() == backend::RngMode::kDevice) {
+      if (plan_.draws && device_ >= 0 && backend::rng_mode() == backend::RngMode::kDevice) {
         swap.emplace(device_);
       }
       if (launch_.body_.isValid()) {
@@ -112,6 +123,7 @@ class BoxedLaunch::Invocation {
     if (demoted) demotion.widen(plan_, stack_);
     for (size_t i = stack_->size() - plan_.returns; i < stack_->size(); ++i) to_neuron(call, native, (*stack_)[i]);
     for (Held& held : held_) {
+      if (held.counted) count_writes(held.original);
       if (held.written) {
         call.restore(held.original, held.alias);
         bytes_ += byte_size(held.alias);
@@ -122,9 +134,9 @@ class BoxedLaunch::Invocation {
     call.finish();
   }
 
-  Tensor hold(Call& call, const Tensor& original, bool written) {
-    Tensor alias = call.alias(original);
-    if (!alias.is_same(original)) held_.push_back({original, alias, written});
+  Tensor hold(Call& call, const Tensor& original, bool written, bool counted = false) {
+    Tensor alias = written ? call.alias_to_write(original) : call.alias(original);
+    if (!alias.is_same(original)) held_.push_back({original, alias, written, counted});
     return alias;
   }
 
@@ -136,7 +148,9 @@ class BoxedLaunch::Invocation {
       case ArgumentKind::kTensorList:
         if (value.isTensorList()) {
           c10::List<Tensor> aliases;
-          for (const Tensor& tensor : value.toTensorVector()) aliases.push_back(hold(call, tensor, planned.written));
+          for (const Tensor& tensor : value.toTensorVector()) {
+            aliases.push_back(hold(call, tensor, planned.written, planned.counted));
+          }
           value = std::move(aliases);
         }
         break;
@@ -186,6 +200,7 @@ class BoxedLaunch::Invocation {
   struct Held {
     Tensor original, alias;
     bool written;
+    bool counted;  // the write is to be counted in the version counter
   };
 
   const BoxedLaunch& launch_;
@@ -201,7 +216,10 @@ class BoxedLaunch::Invocation {
 };
 
 BoxedLaunch::BoxedLaunch(const c10::OperatorHandle& op, c10::KernelFunction body)
-    : entry_(operator_entry(c10::toString(op.operator_name()))), plan_(op), body_(std::move(body)) {}
+    : entry_(operator_entry(c10::toString(op.operator_name()))),
+      schema_(op.schema()),
+      plan_(op),
+      body_(std::move(body)) {}
 
 void BoxedLaunch::operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
   Invocation(*this, op, stack).run();

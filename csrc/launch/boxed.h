@@ -23,10 +23,14 @@ class BoxedLaunch final : public c10::OperatorKernel {
   explicit BoxedLaunch(const c10::OperatorHandle& op, c10::KernelFunction body = {});
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
+  // Whether the operator still has the schema that the plan was made for; a library may define it again.
+  bool fits(const c10::OperatorHandle& op) const { return op.schema() == schema_; }
+
  private:
   class Invocation;
 
   OperatorEntry& entry_;
+  const c10::FunctionSchema schema_;
   const ArgumentPlan plan_;
   const c10::KernelFunction body_;
 };

@@ -78,7 +78,11 @@ void Call::restore_storage(TensorAccess* to, TensorAccess* from) {
     data = take_device_memory(filled, device_);
   } else {
     data = backend::allocate_on(device_, nbytes);
-    if (nbytes > 0) std::memcpy(device::AddressSpace::to_kernel_view(data.get()), from_storage->data(), nbytes);
+    if (nbytes > 0) {
+      char* view = device::AddressSpace::to_kernel_view(data.get());
+      backend::check_host_memory(view, nbytes);
+      std::memcpy(view, from_storage->data(), nbytes);
+    }
   }
   reset_alias(to_storage);
   to_storage->set_data_ptr_noswap(std::move(data));

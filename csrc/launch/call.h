@@ -5,12 +5,22 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
+
 #include "backend/allocator.h"
 #include "launch/alias_pool.h"
+#include "launch/intraop_threads.h"
 #include "launch/storage_alias.h"
 #include "launch/tensor_access.h"
 
 namespace neuron::launch {
+
+// Counts a write to each tensor in its version counter, by which autograd notices values that changed.
+inline void count_writes(at::TensorList tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+  }
+}
 
 // While it lives: autograd keys are excluded (the kernel works below autograd), and what the kernel allocates on this
 // thread is placed in the memory of `device` (host memory when it is negative).
@@ -25,6 +35,7 @@ class Call {
         below_autograd_(c10::autograd_dispatch_keyset_with_ADInplaceOrView),
         pool_(AliasPool::of_this_thread()) {
     if (device >= 0) backend::ensure_started();
+    use_callers_threads();
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -37,6 +48,7 @@ class Call {
   at::Tensor alias(const at::Tensor& original) {
     c10::TensorImpl* impl = original.unsafeGetTensorImpl();
     if (C10_UNLIKELY(!is_neuron(impl))) return alias_slow(original);
+    if (at::Tensor again = alias_of(impl); C10_UNLIKELY(again.defined())) return again;
     auto* source = TensorAccess::of(impl);
     c10::Storage storage = storage_alias(source->storage_impl());
     c10::StorageImpl* storage_impl = storage.unsafeGetStorageImpl();
@@ -44,6 +56,17 @@ class Call {
     TensorAccess::of(made.get())->become_alias(source, std::move(storage));
     arguments_.push_back({impl, made.get(), storage_impl});
     return at::Tensor(std::move(made));
+  }
+
+  // The same for a tensor that the kernel may fill: the host must be able to back it.
+  at::Tensor alias_to_write(const at::Tensor& original) {
+    at::Tensor alias = this->alias(original);
+    const c10::TensorImpl* impl = alias.unsafeGetTensorImpl();
+    if (impl->has_storage()) {
+      const size_t nbytes = static_cast<size_t>(impl->numel()) * impl->itemsize();
+      backend::check_host_memory(impl->unsafe_storage().data(), nbytes);
+    }
+    return alias;
   }
 
   // A tensor that the kernel returned, as a neuron tensor: the original when it is an alias, else adopted in place.
@@ -96,6 +119,17 @@ class Call {
     c10::StorageImpl* storage;
   };
 
+  // The alias that this call already has of a tensor, so that kernels see that two arguments are one. Looked for among
+  // the first few arguments only: long lists (foreach) would make it quadratic.
+  at::Tensor alias_of(const c10::TensorImpl* original) const {
+    const size_t count = std::min(arguments_.size(), kInlineArguments);
+    for (size_t i = 0; i < count; ++i) {
+      if (C10_UNLIKELY(arguments_[i].original == original)) {
+        return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(arguments_[i].alias));
+      }
+    }
+    return {};
+  }
   at::Tensor alias_slow(const at::Tensor& original);
   at::Tensor adopt_slow(at::Tensor&& result);
   c10::Storage neuron_storage_of(c10::StorageImpl* cpu);
@@ -108,7 +142,8 @@ class Call {
   c10::impl::ExcludeDispatchKeyGuard below_autograd_;
   AliasPool& pool_;
   bool finished_ = false;
-  c10::SmallVector<Argument, 12> arguments_;
+  static constexpr size_t kInlineArguments = 12;
+  c10::SmallVector<Argument, kInlineArguments> arguments_;
   // Fresh storages that several results share, by their CPU storage.
   c10::SmallVector<std::pair<c10::Storage, c10::Storage>, 1> shared_;
 };

@@ -17,12 +17,13 @@ void throw_unsupported_layout(const std::string& op, c10::Layout layout) {
                               "(.cpu()) and move the dense result");
 }
 
-void ArgumentCheck::see(const at::Tensor& tensor, bool host_allowed) {
+void ArgumentCheck::see(const at::Tensor& tensor, const PlannedArgument& planned) {
   if (!tensor.defined()) return;
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   if (is_neuron(impl) || (is_on_neuron(impl) && is_nested(impl))) {
     nested_ |= is_nested(impl);
     const c10::Device device = impl->device();
+    if (host_.has_value()) throw_two_devices(entry_.name, device, *host_);
     if (device_ < 0) device_ = device.index();
     if (device_ != device.index()) {
       throw_two_devices(entry_.name, {backend::kNeuron, static_cast<c10::DeviceIndex>(device_)}, device);
@@ -32,10 +33,16 @@ void ArgumentCheck::see(const at::Tensor& tensor, bool host_allowed) {
     return;
   }
   if (is_on_neuron(impl)) throw_unsupported_layout(entry_.name, impl->layout());
-  if (host_allowed || ArgumentScan::is_cpu_scalar(impl)) return;
+  if (planned.host_allowed || (ArgumentScan::is_cpu_scalar(impl) && !planned.written)) return;
   if (impl->layout() != c10::kStrided) throw_unsupported_layout(entry_.name, impl->layout());
+  if (!host_.has_value()) host_ = impl->device();
+  if (device_ >= 0) finish();
+}
+
+void ArgumentCheck::finish() const {
+  if (!host_.has_value()) return;
   const auto index = static_cast<c10::DeviceIndex>(device_ < 0 ? backend::current_device_index : device_);
-  throw_two_devices(entry_.name, {backend::kNeuron, index}, impl->device());
+  throw_two_devices(entry_.name, {backend::kNeuron, index}, *host_);
 }
 
 }  // namespace neuron::launch

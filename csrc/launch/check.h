@@ -3,8 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 
+#include "launch/argument_plan.h"
 #include "launch/operator_entry.h"
 #include "launch/tensor_access.h"
 
@@ -28,6 +30,11 @@ struct ArgumentScan {
       odd |= !is_cpu_scalar(impl);
     }
   }
+  // A tensor that the kernel writes to.
+  void see_written(const at::Tensor& tensor) {
+    odd |= !is_neuron(tensor.unsafeGetTensorImpl());
+    see(tensor);
+  }
 
   // CPU tensors of no dimension mix with device tensors, as on every accelerator.
   static bool is_cpu_scalar(const c10::TensorImpl* impl) { return impl->dim() == 0 && impl->is_cpu(); }
@@ -38,8 +45,9 @@ class ArgumentCheck {
  public:
   explicit ArgumentCheck(const OperatorEntry& entry) : entry_(entry) {}
 
-  // `host_allowed`: the argument may be a CPU tensor of any shape (indices).
-  void see(const at::Tensor& tensor, bool host_allowed);
+  void see(const at::Tensor& tensor, const PlannedArgument& planned);
+  // After the last tensor: a CPU tensor that no neuron tensor followed is refused too.
+  void finish() const;
   int device() const { return device_; }
   DtypeSet dtypes() const { return dtypes_; }
   // Bytes of all neuron tensors seen: what a fallback would move to the host.
@@ -53,6 +61,7 @@ class ArgumentCheck {
   DtypeSet dtypes_ = 0;
   int64_t bytes_ = 0;
   bool nested_ = false;
+  std::optional<c10::Device> host_;  // of the first CPU tensor that may not mix with neuron tensors
 };
 
 // NotImplementedError in one line, for a tensor in a layout that the device does not have.

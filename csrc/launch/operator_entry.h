@@ -42,7 +42,9 @@ struct OperatorEntry {
   std::string recorded_as;  // the name under which the real product records it
   Route route = Route::kNative;
   DtypeSet refused = 0;  // dtypes that the native kernel does not take
-  bool draws = false;        // draws random numbers, but takes no Generator
+  bool draws = false;    // draws random numbers, but takes no Generator
+  uint64_t counted_lists =
+      0;                 // argument positions of tensor lists whose writes the launch must count (version counters)
   bool recorded = true;  // false: one of the names the product never records as fallback
   // Dtypes with which a call is not simply native; kAllDtypes when the route is not native.
   std::atomic<DtypeSet> careful{kAllDtypes};

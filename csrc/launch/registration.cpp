@@ -25,20 +25,20 @@ c10::OperatorName operator_name(const std::string& qualified) {
 
 // The catch-all: operators that no neuron kernel is registered for, of whatever library, if they have a CPU kernel.
 void run_unregistered(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  static auto* launches = new std::unordered_map<c10::OperatorName, std::unique_ptr<BoxedLaunch>>;
+  static auto* launches = new std::unordered_map<c10::OperatorName, std::shared_ptr<BoxedLaunch>>;
   static std::mutex mutex;
-  BoxedLaunch* launch = nullptr;
+  std::shared_ptr<BoxedLaunch> launch;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     auto& slot = (*launches)[op.operator_name()];
-    if (!slot) {
+    if (!slot || !slot->fits(op)) {
       TORCH_CHECK_NOT_IMPLEMENTED(
           op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
           " has no kernel for neuron and none for CPU to fall back to; register a CPU kernel for it, or do this step "
           "with other ops");
-      slot = std::make_unique<BoxedLaunch>(op);
+      slot = std::make_shared<BoxedLaunch>(op);
     }
-    launch = slot.get();
+    launch = slot;
   }
   (*launch)(op, keys, stack);
 }

@@ -111,7 +111,7 @@ c10::Storage adopt_storage(StorageImpl* cpu, int device) {
   } else {
     data = backend::allocate_on(device, nbytes);
     if (nbytes > 0) {
-      backend::check_host_memory(nbytes);
+      backend::check_host_memory(AddressSpace::to_kernel_view(data.get()), nbytes);
       std::memcpy(AddressSpace::to_kernel_view(data.get()), cpu->data(), nbytes);
     }
   }

@@ -50,10 +50,24 @@ struct Argument<const at::Tensor&> {
   at::Tensor alias_;
 };
 
+// A dtype that the result is to have.
+template <>
+struct Argument<std::optional<at::ScalarType>> {
+  static void see(ArgumentScan& scan, const std::optional<at::ScalarType>& dtype) {
+    if (dtype.has_value()) scan.dtypes |= dtype_bit(*dtype);
+  }
+  Argument(Call&, const std::optional<at::ScalarType>& dtype) : dtype_(dtype) {}
+  std::optional<at::ScalarType> get() { return dtype_; }
+  void finish(Call&) {}
+
+ private:
+  std::optional<at::ScalarType> dtype_;
+};
+
 template <>
 struct Argument<at::Tensor&> {
-  static void see(ArgumentScan& scan, const at::Tensor& tensor) { scan.see(tensor); }
-  Argument(Call& call, at::Tensor& tensor) : original_(tensor), alias_(call.alias(tensor)) {}
+  static void see(ArgumentScan& scan, const at::Tensor& tensor) { scan.see_written(tensor); }
+  Argument(Call& call, at::Tensor& tensor) : original_(tensor), alias_(call.alias_to_write(tensor)) {}
   at::Tensor& get() { return alias_; }
   void finish(Call& call) {
     call.restore(original_, alias_);
@@ -87,7 +101,7 @@ struct Argument<const std::optional<at::Tensor>&> {
 template <class List>
 struct ListArgument {
   static void see(ArgumentScan& scan, const List& list) {
-    for (const at::Tensor& tensor : list) scan.see(tensor);
+    for (const at::Tensor& tensor : list) scan.see_written(tensor);
   }
   ListArgument(Call& call, const List& list) : originals_(list) {
     aliases_.reserve(list.size());
@@ -230,7 +244,6 @@ struct TypedImplementation<Op, Kernel, R(A...)> {
       return c10::impl::BoxedKernelWrapper<R(A...)>::call(careful.kernel, careful.handle, kNeuronKey,
                                                           std::forward<A>(arguments)...);
     }
-    ledger::count_native(entry);
     Call launch(entry.name, scan.device, device::Charge::kScratch);
     return run(launch, std::index_sequence_for<A...>(), std::forward<A>(arguments)...);
   }
@@ -238,12 +251,21 @@ struct TypedImplementation<Op, Kernel, R(A...)> {
   inline static OperatorEntry* slot = nullptr;
 
  private:
+  template <class T>
+  static void count_writes(const T& argument, bool counted) {
+    if constexpr (std::is_same_v<T, at::TensorList>) {
+      if (counted) launch::count_writes(argument);
+    }
+  }
+
   template <size_t... I>
   static R run(Call& launch, std::index_sequence<I...>, A... arguments) {
     std::tuple<Argument<A>...> held{Argument<A>(launch, arguments)...};
     const auto finish = [&] {
       (std::get<I>(held).finish(launch), ...);
+      if (C10_UNLIKELY(slot->counted_lists)) (count_writes(arguments, slot->counted_lists >> I & 1), ...);
       launch.finish();
+      ledger::count_native(*slot);
     };
     if constexpr (std::is_same_v<R, at::Tensor&>) {
       Kernel::run(std::get<I>(held).get()...);
@@ -263,13 +285,22 @@ struct TypedImplementation<Op, Kernel, R(A...)> {
 template <class Op, class Kernel = CpuKernel<Op>>
 using Typed = TypedImplementation<Op, Kernel, typename Op::schema>;
 
+// Makes Typed<Op, Kernel>::call usable, for a kernel that is registered under it or calls it.
+template <class Op, class Kernel = CpuKernel<Op>>
+void prepare_typed() {
+  OperatorEntry& entry = operator_entry(qualified_name(Op::name, Op::overload_name));
+  const c10::OperatorHandle op = c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
+  entry.draws = draws_without_generator(op);
+  entry.counted_lists = counted_lists(op);
+  Typed<Op, Kernel>::slot = &entry;
+}
+
 // Registers Typed<Op> in `library`.
 template <class Op, class Kernel = CpuKernel<Op>>
 void register_typed(torch::Library& library) {
   using Implementation = Typed<Op, Kernel>;
   const std::string name = qualified_name(Op::name, Op::overload_name);
-  Implementation::slot = &operator_entry(name);
-  Implementation::slot->draws = draws_without_generator(Op::name, Op::overload_name);
+  prepare_typed<Op, Kernel>();
   library.impl(name.c_str(), TORCH_FN(Implementation::call));
   note_registered_by_hand(name);
 }

@@ -30,12 +30,11 @@ void copy(const Tensor& source, const Tensor& destination) {
   check_layout(source);
   check_layout(destination);
   backend::ensure_started();
-  backend::check_host_memory(destination.numel() * destination.itemsize());
   launch::ledger::count_native(entry);
   // What the copy needs besides (a contiguous intermediate) is host memory of the transfer: no placement.
   launch::Call call(entry.name, /*device=*/-1, device::Charge::kHost);
   Tensor from = call.alias(source);
-  Tensor to = call.alias(destination);
+  Tensor to = call.alias_to_write(destination);
   at::_ops::copy_::redispatch(launch::kCpuKey, to, from, /*non_blocking=*/false);
   if (!from.is_same(source)) call.recycle(std::move(from));
   if (!to.is_same(destination)) call.recycle(std::move(to));
@@ -59,6 +58,7 @@ Tensor copy_from_and_resize(const Tensor& self, const Tensor& destination) {
 
 Scalar local_scalar_dense(const Tensor& self) {
   static launch::OperatorEntry& entry = launch::operator_entry("aten::_local_scalar_dense");
+  backend::ensure_started();
   launch::ledger::count_native(entry);
   launch::Call call(entry.name, /*device=*/-1, device::Charge::kHost);
   Tensor alias = call.alias(self);

@@ -59,16 +59,21 @@ Tensor empty_strided(IntArrayRef size, IntArrayRef stride, std::optional<at::Sca
                                                       c10::dtype_or_default(dtype)));
 }
 
+// Gives storages of any size a null pointer.
+struct NoMemory final : c10::Allocator {
+  c10::DataPtr allocate(size_t) override { return backend::allocate_on(backend::placement.device, 0); }
+  void copy_data(void*, const void*, std::size_t) const override {}
+};
+
 // A tensor of zeros without memory, as forward-mode AD uses; the ZeroTensor key keeps every kernel from reading it.
 Tensor efficientzerotensor(IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<c10::Layout>,
                            std::optional<c10::Device> device, std::optional<bool>) {
   const c10::Device resolved = backend::resolve_device(device.value_or(c10::Device(backend::kNeuron)));
   const PlacementGuard placed(Placement{resolved.index(), device::Charge::kTensor});
-  Tensor zero = at::detail::empty_generic({0}, backend::device_allocator(),
-                                          launch::kNeuronKey | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor),
-                                          c10::dtype_or_default(dtype), std::nullopt);
-  zero.unsafeGetTensorImpl()->set_sizes_contiguous(size);
-  return zero;
+  static auto* allocator = new NoMemory;
+  return at::detail::empty_generic(size, allocator,
+                                   launch::kNeuronKey | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor),
+                                   c10::dtype_or_default(dtype), std::nullopt);
 }
 
 // PyTorch's lazy clone shares host pages copy-on-write; device memory has no such sharing, so the copy is made at once.

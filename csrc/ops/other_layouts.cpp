@@ -3,7 +3,7 @@
 #include <ATen/core/stack.h>
 #include <torch/library.h>
 
-#include "launch/check.h"
+#include "launch/registration.h"
 
 namespace neuron::ops {
 namespace {
@@ -25,6 +25,23 @@ TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, library) {
 }
 TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, library) {
   library.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_quantized>());
+}
+
+// Sparse compressed tensors are put together from dense ones: refused when they are made. PyTorch picks the kernel by
+// the members' key or, where a layout is given, by that of the result.
+void refuse_compressed_members(torch::Library& library) {
+  for (const char* name :
+       {"_sparse_compressed_tensor_unsafe", "_sparse_csr_tensor_unsafe", "_sparse_csc_tensor_unsafe",
+        "_sparse_bsr_tensor_unsafe", "_sparse_bsc_tensor_unsafe", "sparse_compressed_tensor.comp_plain_value_size",
+        "sparse_compressed_tensor.comp_plain_value"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse_compressed>());
+    launch::note_registered_by_hand(std::string("aten::") + name);
+  }
+}
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { refuse_compressed_members(library); }
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
+  refuse_compressed_members(library);
+  library.impl("empty.memory_format", torch::CppFunction::makeFromBoxedFunction<&refuse_compressed>());
 }
 
 }  // namespace

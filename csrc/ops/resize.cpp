@@ -24,10 +24,11 @@ const Tensor& resize_(const Tensor& self, IntArrayRef size, std::optional<at::Me
   c10::TensorImpl* tensor = self.unsafeGetTensorImpl();
   if (self.sizes() != size) {
     const auto before = static_cast<int64_t>(tensor->unsafe_storage().nbytes());
+    at::detail::check_size_nonnegative(size);
     const size_t needed = at::detail::computeStorageNbytesContiguous(size, self.itemsize(),
                                                                      static_cast<size_t>(tensor->storage_offset()));
+    if (c10::multiply_integers(size) > 0) grow_storage(tensor, needed);  // may fail: nothing has changed yet
     tensor->set_sizes_contiguous(size);
-    if (tensor->numel() > 0) grow_storage(tensor, needed);
     const at::Context& context = at::globalContext();
     if (C10_UNLIKELY(context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())) {
       at::native::fill_resize_deterministic_(self, before);
@@ -48,6 +49,13 @@ Tensor& set_storage_offset(Tensor& self, at::Storage source, int64_t storage_off
   TORCH_CHECK(storage_offset >= 0, "Tensor: invalid storage offset ", storage_offset);
   TORCH_CHECK(stride.empty() || size.size() == stride.size(), "set_: size has ", size.size(),
               " dimensions but stride has ", stride.size());
+  at::detail::check_size_nonnegative(size);
+  const auto offset = static_cast<size_t>(storage_offset);
+  const size_t needed = stride.empty() ? at::detail::computeStorageNbytesContiguous(size, self.itemsize(), offset)
+                                       : at::detail::computeStorageNbytes(size, stride, self.itemsize(), offset);
+  if (c10::multiply_integers(size) > 0 && needed > source.nbytes()) {
+    backend::resize_storage(source.unsafeGetStorageImpl(), needed);  // may fail: the tensor has not changed yet
+  }
   c10::TensorImpl* tensor = self.unsafeGetTensorImpl();
   if (!source.is_alias_of(tensor->unsafe_storage())) tensor->set_storage_keep_dtype(source);
   tensor->set_storage_offset(storage_offset);
@@ -55,10 +63,6 @@ Tensor& set_storage_offset(Tensor& self, at::Storage source, int64_t storage_off
     tensor->set_sizes_contiguous(size);
   } else {
     tensor->set_sizes_and_strides(size, stride);
-  }
-  if (tensor->numel() > 0) {
-    grow_storage(tensor, at::detail::computeStorageNbytes(tensor->sizes(), tensor->strides(), tensor->itemsize(),
-                                                          static_cast<size_t>(storage_offset)));
   }
   return self;
 }

@@ -12,10 +12,10 @@
 #include <ATen/ops/batch_norm_gather_stats_ops.h>
 #include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
 #include <ATen/ops/batch_norm_stats_ops.h>
-#include <ATen/ops/linear_backward_ops.h>
+#include <ATen/ops/native_dropout_backward_ops.h>
 
 #include "launch/typed.h"
-#include "ops/kernels/linear_backward.h"
+#include "ops/kernels/dropout_backward.h"
 #include "ops/kernels/rms_norm.h"
 #include "ops/kernels/rnn_cells.h"
 #include "ops/kernels/sync_batch_norm.h"
@@ -28,7 +28,7 @@ using launch::register_typed;
 using launch::WrittenKernel;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  register_typed<op::linear_backward, WrittenKernel<&kernels::linear_backward>>(library);
+  register_typed<op::native_dropout_backward, WrittenKernel<&kernels::native_dropout_backward>>(library);
 
   register_typed<op::_thnn_fused_lstm_cell, WrittenKernel<&kernels::thnn_fused_lstm_cell>>(library);
   register_typed<op::_thnn_fused_lstm_cell_backward_impl, WrittenKernel<&kernels::thnn_fused_lstm_cell_backward_impl>>(

@@ -116,4 +116,4 @@ class Heap(RuleBasedStateMachine):
 
 
 TestHeap = Heap.TestCase
-TestHeap.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestHeap.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)

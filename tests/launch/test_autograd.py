@@ -27,6 +27,8 @@ Compare = Callable[..., Any]
         lambda x: torch.sin(x.clone(), out=x),
         lambda x: torch.lgamma(x.clone(), out=x),
         lambda x: torch._foreach_add_([x], 1),
+        lambda x: torch._foreach_mul_([x], [torch.ones(3, device=x.device)]),
+        lambda x: torch._foreach_lgamma_([x]),
         lambda x: x.index_put_((torch.tensor([0]),), torch.tensor(1.0)),
         lambda x: x.resize_(3),
     ],
@@ -55,6 +57,15 @@ def test_writing_over_what_backward_needs_raises(write: Callable[[Tensor], Any])
     write(y)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+def test_a_step_of_an_optimizer_counts_as_writing() -> None:
+    weight = torch.ones(3, device="neuron", requires_grad=True)
+    loss = weight.square().sum()
+    loss.backward(retain_graph=True)
+    torch.optim.SGD([weight], lr=0.1, foreach=True).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
 
 
 def test_writing_to_a_leaf_raises() -> None:
@@ -197,7 +208,7 @@ def test_checkpoint_and_saved_tensor_hooks(same_as_cpu: Compare) -> None:
     from torch.utils.checkpoint import checkpoint
 
     def block(x: Tensor) -> Tensor:
-        return torch.nn.functional.dropout((x @ x.mT).gelu() if hasattr(x, "gelu") else (x @ x.mT).tanh(), 0.3)
+        return torch.nn.functional.dropout((x @ x.mT).tanh(), 0.3)
 
     x = torch.randn(4, 4, requires_grad=True)
     same_as_cpu(lambda x: checkpoint(block, x, use_reentrant=False), x)

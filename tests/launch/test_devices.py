@@ -128,6 +128,14 @@ def test_host_tensors_may_index(index: Any) -> None:
     assert torch.equal(device_written.cpu(), written)
 
 
+def test_host_tensors_take_device_scalars() -> None:
+    x, scalar = torch.zeros(4), torch.tensor(5.0, device="neuron")
+    x[0] = scalar
+    x[torch.tensor([False, True, False, False])] = scalar + 1
+    x[torch.tensor([2])] = scalar + 2
+    assert x.tolist() == [5, 6, 7, 0]
+
+
 def test_device_and_host_indices_mix() -> None:
     x = torch.arange(12.0).reshape(3, 4)
     rows, columns = torch.tensor([0, 2]), torch.tensor([1, 3])

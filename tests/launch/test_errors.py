@@ -99,7 +99,8 @@ def test_writing_over_what_is_read_raises_as_on_cpu(name: str, strided: bool) ->
         assert str(caught.value) == str(error)
         assert torch.equal(x.cpu(), before)
     else:
-        assert strided  # a dense operand raises in every case
+        # A dense operand raises in every other case.
+        assert strided or name == "masked_scatter_ of itself"
         x, expected = operand("neuron"), operand("cpu")
         OVERLAPS[name](x)
         OVERLAPS[name](expected)
@@ -177,9 +178,8 @@ def test_growth_beyond_the_device_leaves_the_tensor_as_it_was(grow: Callable[[Te
         lambda x: torch.ones(4, 4).to_sparse_csr().to(x.device),
         lambda x: torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.qint8).to(x.device),
         lambda x: x.copy_(torch.ones(4, 4).to_sparse()),
-        lambda x: torch.nested.nested_tensor([torch.ones(2)], device=x.device).sum(),
     ],
-    ids=["to_sparse", "add sparse", "sparse.to", "csr.to", "quantized.to", "copy_ sparse", "nested"],
+    ids=["to_sparse", "add sparse", "sparse.to", "csr.to", "quantized.to", "copy_ sparse"],
 )
 def test_layouts_that_the_device_lacks_give_one_line(function: Callable[[Tensor], Any]) -> None:
     with pytest.raises(NotImplementedError) as caught:

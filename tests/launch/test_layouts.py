@@ -153,3 +153,26 @@ def test_copies_of_conj_views_between_devices() -> None:
     assert torch.equal(conjugate.to("neuron:1").cpu(), z.conj())
     assert conjugate[1, 2].item() == z[1, 2].conj().item()
     assert torch.equal(torch.empty(3, 4, dtype=torch.complex64).copy_(conjugate), z.conj())
+
+
+def test_nested_tensors_run_what_cpu_runs_on_them() -> None:
+    rows = [torch.randn(2, 4), torch.randn(3, 4)]
+    on_cpu = torch.nested.nested_tensor(rows)
+    on_neuron = torch.nested.nested_tensor([row.to("neuron") for row in rows])
+    layer = torch.nn.Linear(4, 2)
+    functions: tuple[Callable[[Tensor], Tensor], ...] = (
+        lambda n: n + n,
+        lambda n: n * 2,
+        lambda n: n.relu(),
+        lambda n: n.softmax(-1),
+        lambda n: torch.nn.functional.linear(n, layer.weight.to(n.device), layer.bias.to(n.device)),
+    )
+    for function in functions:
+        found, expected = function(on_neuron), function(on_cpu)
+        assert found.is_nested
+        assert found.device.type == "neuron"
+        assert torch.equal(found.to_padded_tensor(0.0).cpu(), expected.to_padded_tensor(0.0))
+        for one, other in zip(found.unbind(), expected.unbind(), strict=True):
+            assert torch.equal(one.cpu(), other)
+    with pytest.raises(NotImplementedError):
+        on_neuron.lgamma()

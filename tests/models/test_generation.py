@@ -15,7 +15,8 @@ LENGTH = 12
 @torch.no_grad()
 def generate(model: Any, prompt: Tensor, *, cached: bool, sample: bool) -> tuple[Tensor, Tensor]:
     """The text, prompt included, and the logits that led to each new token."""
-    text, caches, all_logits = prompt, [{} for _ in model.blocks] if cached else None, []
+    caches: list[dict[str, Tensor]] | None = [{} for _ in model.blocks] if cached else None
+    text, all_logits = prompt, []
     for step in range(LENGTH):
         logits = model(text if caches is None or step == 0 else text[:, -1:], caches)[:, -1]
         all_logits.append(logits)

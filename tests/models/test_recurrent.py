@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-CELLS: dict[type[nn.RNNBase], type[nn.RNNCellBase]] = {nn.RNN: nn.RNNCell, nn.GRU: nn.GRUCell, nn.LSTM: nn.LSTMCell}
+CELLS: dict[Any, Any] = {nn.RNN: nn.RNNCell, nn.GRU: nn.GRUCell, nn.LSTM: nn.LSTMCell}
 KINDS = pytest.mark.parametrize("kind", list(CELLS), ids=lambda kind: kind.__name__)
 
 
-def loop(layer: nn.RNNBase, kind: type[nn.RNNBase], x: Tensor, suffix: str) -> tuple[Tensor, nn.RNNCellBase]:
+def loop(layer: nn.RNNBase, kind: Any, x: Tensor, suffix: str) -> tuple[Tensor, nn.RNNCellBase]:
     """The outputs of one layer in one direction, and the cell that holds its parameters."""
-    cell = CELLS[kind](layer.input_size, layer.hidden_size, layer.bias)  # type: ignore[arg-type]
+    cell = CELLS[kind](layer.input_size, layer.hidden_size, layer.bias)
     cell.load_state_dict({name: getattr(layer, name + suffix).detach() for name, _ in cell.named_parameters()})
     hidden = torch.zeros(x.shape[1], layer.hidden_size)
     state, outputs = (hidden, hidden) if kind is nn.LSTM else hidden, []
@@ -27,9 +28,9 @@ def loop(layer: nn.RNNBase, kind: type[nn.RNNBase], x: Tensor, suffix: str) -> t
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
 @KINDS
-def test_layer_is_its_cell_in_a_loop(kind: type[nn.RNNBase], bias: bool, bidirectional: bool) -> None:
+def test_layer_is_its_cell_in_a_loop(kind: Any, bias: bool, bidirectional: bool) -> None:
     torch.manual_seed(0)
-    layer = kind(12, 16, bias=bias, bidirectional=bidirectional)  # type: ignore[arg-type]
+    layer = kind(12, 16, bias=bias, bidirectional=bidirectional)
     x = torch.randn(7, 3, 12).requires_grad_()
     suffixes = ["_l0", "_l0_reverse"] if bidirectional else ["_l0"]
     outputs, cells = zip(*(loop(layer, kind, x, suffix) for suffix in suffixes), strict=True)
@@ -51,10 +52,10 @@ def test_layer_is_its_cell_in_a_loop(kind: type[nn.RNNBase], bias: bool, bidirec
 
 
 @KINDS
-def test_layer_agrees_with_cpu_within_rounding(kind: type[nn.RNNBase]) -> None:
+def test_layer_agrees_with_cpu_within_rounding(kind: Any) -> None:
     """CPU multiplies the inputs of all steps at once, and runs an LSTM in a layer of oneDNN's."""
     torch.manual_seed(0)
-    layer = kind(12, 16, num_layers=2, bidirectional=True, batch_first=True)  # type: ignore[arg-type]
+    layer = kind(12, 16, num_layers=2, bidirectional=True, batch_first=True)
     x = torch.randn(3, 7, 12)
     expected, expected_state = layer(x)
     actual, state = layer.to("neuron")(x.to("neuron"))
@@ -65,9 +66,9 @@ def test_layer_agrees_with_cpu_within_rounding(kind: type[nn.RNNBase]) -> None:
 
 
 @KINDS
-def test_packed_sequences_end_where_they_end(kind: type[nn.RNNBase]) -> None:
+def test_packed_sequences_end_where_they_end(kind: Any) -> None:
     torch.manual_seed(0)
-    layer = kind(5, 4, bidirectional=True).to("neuron")  # type: ignore[arg-type]
+    layer = kind(5, 4, bidirectional=True).to("neuron")
     sequences = [torch.randn(length, 5).to("neuron") for length in (6, 2, 4)]
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     padded, lengths = nn.utils.rnn.pad_packed_sequence(layer(packed)[0])

@@ -96,7 +96,8 @@ def test_numpy_is_refused_as_on_cuda() -> None:
         with pytest.raises(TypeError) as caught:
             convert(x)
         assert str(caught.value) == (
-            "can't convert neuron:1 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            "can't convert neuron:1 device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
         )
     with pytest.raises((BufferError, RuntimeError, TypeError)):
         numpy.from_dlpack(x)

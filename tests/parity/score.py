@@ -15,9 +15,7 @@ def main() -> int:
     rows = ["| dtype | check | entries passed | of | samples passed | of |", "|---|---|--:|--:|--:|--:|"]
     for (dtype, check), count in sorted(results.score().items()):
         passed = count["samples"] - count["failed"]
-        rows.append(
-            f"| {dtype} | {check} | {count['passed']} | {count['entries']} | {passed} | {count['samples']} |"
-        )
+        rows.append(f"| {dtype} | {check} | {count['passed']} | {count['entries']} | {passed} | {count['samples']} |")
     sys.stdout.write("\n".join(rows) + "\n")
     for finding in results.unexpected():
         sys.stdout.write(f"{finding}\n")

@@ -22,6 +22,7 @@ torch.set_num_threads(1)
 from harness import pool  # noqa: E402
 from harness.cases import Case, all_cases, stratified  # noqa: E402
 from harness.results import Results  # noqa: E402
+
 from torch_neuron_sim import _C  # noqa: E402
 
 

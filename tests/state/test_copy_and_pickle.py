@@ -64,7 +64,7 @@ def test_gradient_and_flag_survive_deepcopy() -> None:
 
 def test_python_attributes_survive(duplicate: Callable[[Any], Any]) -> None:
     tensor = torch.ones(2, device="neuron")
-    tensor.note = "kept"  # type: ignore[attr-defined]
+    tensor.note = "kept"
     assert duplicate(tensor).note == "kept"
 
 

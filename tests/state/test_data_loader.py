@@ -21,7 +21,7 @@ class Squares(Dataset[dict[str, Any]]):
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         x = torch.full((3,), float(index))
-        return {"x": x, "y": index**2, "nested": [x.neuron() if index >= self.device_from else x]}  # type: ignore[attr-defined]
+        return {"x": x, "y": index**2, "nested": [x.neuron() if index >= self.device_from else x]}
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +82,7 @@ def test_batches_of_device_tensors_need_no_worker() -> None:
 def test_shuffling_is_that_of_cpu_whatever_the_default_device() -> None:
     def order() -> list[int]:
         torch.manual_seed(5)
-        return [int(batch) for batch in DataLoader(range(20), shuffle=True)]  # type: ignore[arg-type]
+        return [int(batch) for batch in DataLoader(range(20), shuffle=True)]
 
     expected = order()
     assert order() == expected != list(range(20))

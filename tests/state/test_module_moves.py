@@ -156,11 +156,11 @@ def test_tensors_move_to_and_fro_whether_or_not_pinned(non_blocking: bool) -> No
     for source in (torch.arange(1000.0), torch.arange(1000.0).pin_memory()):
         there = source.to("neuron", non_blocking=non_blocking)
         back = there.to("cpu", non_blocking=non_blocking)
-        torch.neuron.synchronize()  # type: ignore[attr-defined]
+        torch.neuron.synchronize()
         assert torch.equal(back, source)
     into = torch.empty(1000).pin_memory()
     into.copy_(there, non_blocking=non_blocking)
-    torch.neuron.synchronize()  # type: ignore[attr-defined]
+    torch.neuron.synchronize()
     assert torch.equal(into, source)
 
 
@@ -168,4 +168,4 @@ def test_move_to_where_it_is_makes_no_copy() -> None:
     tensor = torch.ones(2, device="neuron:1")
     assert tensor.to("neuron:1") is tensor
     assert tensor.to("neuron:1", copy=True).data_ptr() != tensor.data_ptr()
-    assert tensor.neuron().device == torch.device("neuron:0")  # type: ignore[attr-defined]
+    assert tensor.neuron().device == torch.device("neuron:0")

@@ -50,8 +50,8 @@ PLACES: list[tuple[str, Any, str]] = [
 def test_map_location(
     reload: Callable[..., Any], saved: str, map_location: Any, loaded: str, weights_only: bool
 ) -> None:
-    values = {"a": torch.arange(6.0).view(2, 3), "list": [torch.tensor([1, 2, 3])]}
-    placed = {"a": values["a"].to(saved), "list": [values["list"][0].to(saved)]}
+    values: dict[str, Any] = {"a": torch.arange(6.0).view(2, 3), "list": [torch.tensor([1, 2, 3])]}
+    placed: dict[str, Any] = {"a": values["a"].to(saved), "list": [values["list"][0].to(saved)]}
     back = reload(placed, map_location=map_location, weights_only=weights_only)
     for actual, expected in ((back["a"], values["a"]), (back["list"][0], values["list"][0])):
         assert actual.device == torch.device(loaded)
@@ -162,7 +162,7 @@ def test_file_can_be_mapped(tmp_path: Path) -> None:
 def test_device_context_is_where_tensors_come_back(reload: Callable[..., Any]) -> None:
     with torch.device("neuron:1"):
         assert reload(torch.ones(2, device="cpu")).device == torch.device("cpu")
-    torch.neuron.set_device(1)  # type: ignore[attr-defined]
+    torch.neuron.set_device(1)
     assert reload(torch.ones(2, device="cpu"), map_location="neuron").device == torch.device("neuron:1")
 
 

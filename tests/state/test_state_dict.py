@@ -12,7 +12,7 @@ from torch import Tensor, nn, optim
 DIRECTIONS = [("cpu", "neuron"), ("neuron", "cpu"), ("neuron:0", "neuron:1")]
 
 
-def model(device: str, seed: int) -> nn.Module:
+def model(device: str, seed: int) -> nn.Sequential:
     torch.manual_seed(seed)
     return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 2)).to(device)
 

@@ -34,8 +34,8 @@ def test_moves_between_devices() -> None:
     assert values(there) == [0, 1, 2, 3]
     assert values(there.to(device="neuron:0")) == [0, 1, 2, 3]
     assert values(there.cpu()) == [0, 1, 2, 3]
-    assert storage.neuron().device == torch.device("neuron:0")  # type: ignore[attr-defined]
-    assert there.is_neuron and not storage.is_neuron  # type: ignore[attr-defined]
+    assert storage.neuron().device == torch.device("neuron:0")
+    assert there.is_neuron and not storage.is_neuron
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, torch.UntypedStorage.clone], ids=lambda f: f.__name__)

@@ -133,7 +133,9 @@ def test_dtype_argument() -> None:
     assert_equal(there.softmax(0, dtype=torch.float64), x.softmax(0).double())
     assert_equal(there.cumsum(0, dtype=torch.float64), x.cumsum(0).double())
     assert_equal(THIRD.to("neuron").sum(dtype=torch.float32), x.sum())
-    assert_equal(torch.arange(3, device="neuron").mean(dtype=torch.float64), torch.arange(3).mean(dtype=torch.float32).double())
+    assert_equal(
+        torch.arange(3, device="neuron").mean(dtype=torch.float64), torch.arange(3).mean(dtype=torch.float32).double()
+    )
 
 
 def test_factories_and_copies_hold_true_float64() -> None:
@@ -148,7 +150,8 @@ def test_factories_and_copies_hold_true_float64() -> None:
 
 
 @pytest.mark.parametrize(
-    "function", [lambda x: x.erfinv(), lambda x: x.cumprod(0), lambda x: torch.linalg.inv(torch.diag(x)), lambda x: x.frac_()]
+    "function",
+    [lambda x: x.digamma(), lambda x: x.cumprod(0), lambda x: torch.linalg.inv(torch.diag(x)), lambda x: x.frac_()],
 )
 def test_fallbacks_compute_in_float64(function: Callable[[Tensor], Tensor]) -> None:
     x = THIRD / 2
@@ -170,7 +173,11 @@ def test_warns_once_for_each_op(operands: tuple[Tensor, Tensor]) -> None:
         warnings.simplefilter("always")
         for _ in range(3):
             x + y, x * y, x.add_(0)
-    assert [str(warning.message).split()[0] for warning in caught] == ["aten::add.Tensor", "aten::mul.Tensor", "aten::add_.Tensor"]
+    assert [str(warning.message).split()[0] for warning in caught] == [
+        "aten::add.Tensor",
+        "aten::mul.Tensor",
+        "aten::add_.Tensor",
+    ]
 
 
 def test_silent_and_error(operands: tuple[Tensor, Tensor]) -> None:
@@ -179,10 +186,15 @@ def test_silent_and_error(operands: tuple[Tensor, Tensor]) -> None:
         warnings.simplefilter("error")
         x + y
     with float64_policy("error"):
-        for function in (lambda: x + y, lambda: x.mul_(2), lambda: torch.add(x, y, out=y), lambda: x.float().sum(dtype=x.dtype)):
-            with pytest.raises(RuntimeError, match="would compute float64 as float32.*float64 policy is 'error'"):
+        for function in (
+            lambda: x + y,
+            lambda: x.mul_(2),
+            lambda: torch.add(x, y, out=y),
+            lambda: x.float().sum(dtype=x.dtype),
+        ):
+            with pytest.raises(RuntimeError, match=r"would compute float64 as float32.*float64 policy is 'error'"):
                 function()
-        x.clone(), x.cpu(), x.view(3, 1), x.float() + 1, x.erfinv()
+        x.clone(), x.cpu(), x.view(3, 1), x.float() + 1, x.digamma()
     assert_equal(x, THIRD)
     assert_equal(y, THIRD.flip(0))
 
@@ -209,7 +221,7 @@ def test_dtype_errors_are_those_of_cpu() -> None:
 def test_calls_are_counted_as_native_and_as_float64(operands: tuple[Tensor, Tensor]) -> None:
     x, y = operands
     for _ in range(4):
-        x.maximum(y) if False else x.mul(y)
+        x.mul(y)
     counts = {(row.op, row.route): row.calls for row in op_report().rows}
     assert counts["aten::mul.Tensor", "native"] == counts["aten::mul.Tensor", "float64"] == 4
     (row,) = (row for row in op_report().rows if row.route == "float64")

@@ -68,7 +68,13 @@ def test_view_like_ops_are_never_fallbacks() -> None:
     z = torch.view_as_complex(torch.ones(3, 4, 2, device="neuron"))
     torch.view_as_real(z.conj().resolve_conj().permute(1, 0)).unfold(0, 2, 1).detach()
     x = torch.ones(2, 6, device="neuron")
-    x.view(3, 4).t().expand(2, 4, 3).select(0, 1).squeeze(), x.unbind(), x.split(2), x.diagonal(), x.as_strided((2,), (1,))
+    (
+        x.view(3, 4).t().expand(2, 4, 3).select(0, 1).squeeze(),
+        x.unbind(),
+        x.split(2),
+        x.diagonal(),
+        x.as_strided((2,), (1,)),
+    )
     assert not {"aten::view_as_real", "aten::view_as_complex", "aten::unfold"} & set(get_fallback_ops())
 
 

@@ -11,6 +11,7 @@ import torch
 
 import torch_neuron_sim
 from torch_neuron_sim import FallbackWarning, fallback_policy, float64_policy, get_fallback_ops, rng_mode
+from torch_neuron_sim.tracking.policies import environment_values
 
 RunPython = Callable[..., Any]
 Policy = Callable[..., Any]
@@ -55,20 +56,34 @@ def test_environment(run_python: RunPython) -> None:
     code = "import torch_neuron_sim as t; print(t.fallback_policy(), t.float64_policy(), t.rng_mode())"
     done = run_python(code, env={variable: values[-1] for variable, values in VALUES.values()})
     assert done.stdout.split() == ["error", "exact", "device"], done.stderr
-    done = run_python(code, env=dict.fromkeys((variable for variable, _ in VALUES.values()), ""))
-    assert done.stdout.split() == ["warn", "warn", "shared"], done.stderr
 
 
 @pytest.mark.parametrize("policy", VALUES)
-def test_bad_environment_is_an_error_that_names_the_variable(run_python: RunPython, policy: Policy) -> None:
+def test_values_from_the_environment(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     variable, values = VALUES[policy]
-    done = run_python(
-        "import torch_neuron_sim", env={variable: "loud", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    )
-    last = done.stderr.splitlines()[-1]
+
+    def read() -> str:
+        return next(value for known, value in environment_values().items() if known.variable == variable)
+
+    for value in values:
+        monkeypatch.setenv(variable, value)
+        assert read() == value
+    monkeypatch.setenv(variable, "")
+    assert read() == values[0]
+    monkeypatch.delenv(variable)
+    assert read() == values[0]
+    monkeypatch.setenv(variable, "loud")
+    with pytest.raises(ValueError) as caught:
+        read()
+    assert str(caught.value).startswith(f"{variable}: 'loud'")
+    assert all(value in str(caught.value) for value in values)
+
+
+def test_bad_environment_stops_the_import(run_python: RunPython) -> None:
+    environment = {"TORCH_NEURON_SIM_FALLBACK": "loud", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = run_python("import torch_neuron_sim", env=environment)
     assert done.returncode == 1
-    assert last.startswith(f"ValueError: {variable}: 'loud'")
-    assert all(value in last for value in values)
+    assert done.stderr.splitlines()[-1].startswith("ValueError: TORCH_NEURON_SIM_FALLBACK: 'loud'")
 
 
 def test_error_policy_raises_before_anything_changed() -> None:
@@ -77,7 +92,9 @@ def test_error_policy_raises_before_anything_changed() -> None:
     with fallback_policy("error"):
         for _ in range(2):
             for function in (x.floor_, x.argmax, x.normal_, lambda: torch.floor(x, out=x)):
-                with pytest.raises(RuntimeError, match=r"would fall back to CPU \(no native kernel\).*policy is 'error'"):
+                with pytest.raises(
+                    RuntimeError, match=r"would fall back to CPU \(no native kernel\).*policy is 'error'"
+                ):
                     function()
         assert (x * 2).tolist() == [3] * 3
         assert x.view(3, 1).cpu().shape == (3, 1)
@@ -98,7 +115,7 @@ def test_error_policy_holds_in_backward() -> None:
     with fallback_policy("silent"):
         x = torch.ones(3, device="neuron", requires_grad=True)
         y = torch.nn.functional.elu(x).sum()
-    with fallback_policy("error"), pytest.raises(RuntimeError, match="aten::elu_backward.grad_input would fall back"):
+    with fallback_policy("error"), pytest.raises(RuntimeError, match=r"aten::elu_backward\.grad_input would fall back"):
         y.backward()
 
 

@@ -59,7 +59,7 @@ def test_module_hooks_see_and_change_what_passes() -> None:
 def test_tensor_hooks() -> None:
     order = []
     x = torch.ones(3, device="neuron", requires_grad=True)
-    x.register_hook(lambda gradient: order.append("tensor") or gradient * 3)  # type: ignore[func-returns-value]
+    x.register_hook(lambda gradient: order.append("tensor") or gradient * 3)
     x.register_post_accumulate_grad_hook(lambda leaf: order.append(f"accumulated {leaf.grad.tolist()}"))
     (x * 2).sum().backward()
     assert order == ["tensor", "accumulated [6.0, 6.0, 6.0]"]
@@ -71,8 +71,8 @@ def test_optimizer_step_in_backward_frees_gradients(on_both: Any) -> None:
         optimizers = {p: torch.optim.SGD([p], lr=0.1, foreach=True) for p in model.parameters()}
 
         def step(parameter: Tensor) -> None:
-            optimizers[parameter].step()  # type: ignore[index]
-            optimizers[parameter].zero_grad()  # type: ignore[index]
+            optimizers[parameter].step()
+            optimizers[parameter].zero_grad()
 
         for parameter in model.parameters():
             parameter.register_post_accumulate_grad_hook(step)
@@ -140,7 +140,7 @@ def test_lbfgs(line_search: str | None, on_both: Any) -> None:
 
         first = closure().detach()
         for _ in range(2):
-            optimizer.step(closure)  # type: ignore[arg-type]
+            optimizer.step(closure)
         last = closure().detach()
         assert last < first
         return [*model.parameters(), last]

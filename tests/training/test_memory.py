@@ -16,12 +16,14 @@ PROGRAM = """
 import json, os, torch, torch_neuron_sim
 from torch import nn
 torch_neuron_sim.fallback_policy("silent")
+torch.set_num_threads(1)  # threads that wait for each other would be most of the time
 
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.1), nn.Flatten(), nn.Linear(144, 3))
+layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.1), nn.Flatten(), nn.Linear(144, 3)
+model = nn.Sequential(*layers)
 model.to("neuron")
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 seen = {}

@@ -15,7 +15,7 @@ def ops_of_a_step(kind: type[optim.Optimizer], device: str = "neuron", **options
     """Names of the operators (without overload) that one step calls, and the parameters after two."""
     torch.manual_seed(0)
     parameters = [nn.Parameter(torch.randn(3, 4).to(device)) for _ in range(3)]
-    optimizer = kind(parameters, **options)  # type: ignore[call-arg]
+    optimizer = kind(parameters, **options)
     for parameter in parameters:
         parameter.grad = torch.randn(3, 4).to(device)
     optimizer.step()
@@ -58,7 +58,7 @@ def test_for_loop_on_request() -> None:
 def test_step_counts_stay_on_the_cpu_unless_capturable_or_fused() -> None:
     for options, place in (({}, "cpu"), ({"capturable": True}, "neuron"), ({"fused": True}, "neuron")):
         parameter = nn.Parameter(torch.ones(2, device="neuron"))
-        optimizer = optim.AdamW([parameter], **options)  # type: ignore[arg-type]
+        optimizer = optim.AdamW([parameter], **options)
         parameter.grad = torch.ones(2, device="neuron")
         optimizer.step()
         assert optimizer.state[parameter]["step"].device.type == place

@@ -44,7 +44,7 @@ def test_two_threads_train_two_models(devices: tuple[str, str]) -> None:
 
 
 def test_each_thread_has_its_own_current_device_and_stream() -> None:
-    neuron = torch.neuron  # type: ignore[attr-defined]
+    neuron = torch.neuron
     start, seen = threading.Barrier(2), {}
 
     def run(index: int) -> None:
@@ -82,7 +82,7 @@ def test_memory_freed_by_another_thread_is_free(allocated: Callable[..., int]) -
 
 
 def test_four_streams() -> None:
-    neuron = torch.neuron  # type: ignore[attr-defined]
+    neuron = torch.neuron
     streams = [neuron.Stream() for _ in range(4)]
     assert len({stream.stream_id for stream in streams}) == 4
     torch.manual_seed(0)
@@ -101,7 +101,7 @@ def test_four_streams() -> None:
 
 
 def test_backward_runs_on_the_stream_of_its_forward() -> None:
-    neuron = torch.neuron  # type: ignore[attr-defined]
+    neuron = torch.neuron
     stream, seen = neuron.Stream(), []
     x = torch.ones(3, device="neuron", requires_grad=True)
     with neuron.stream(stream):
@@ -114,7 +114,7 @@ def test_backward_runs_on_the_stream_of_its_forward() -> None:
 
 
 def on_side_stream(work: Callable[[], Tensor]) -> Tensor:
-    neuron = torch.neuron  # type: ignore[attr-defined]
+    neuron = torch.neuron
     stream, event = neuron.Stream(), neuron.Event()
     with neuron.stream(stream):
         result = work()

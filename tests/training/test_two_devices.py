@@ -56,7 +56,7 @@ def test_model_on_two_devices_trains_as_on_one() -> None:
 def test_gradient_arrives_on_the_device_of_its_leaf() -> None:
     leaves = {device: torch.ones(3, device=device, requires_grad=True) for device in ("cpu", "neuron:0", "neuron:1")}
     total = sum(leaf.to("neuron:0") * (index + 1) for index, leaf in enumerate(leaves.values()))
-    total.to("neuron:1").sum().cpu().backward()  # type: ignore[union-attr]
+    total.to("neuron:1").sum().cpu().backward()
     for index, (device, leaf) in enumerate(leaves.items()):
         assert leaf.grad is not None
         assert leaf.grad.device == torch.device(device)
@@ -84,7 +84,7 @@ def test_tensors_of_two_devices_do_not_mix(other: str) -> None:
 
 
 def test_current_device_is_where_new_tensors_go() -> None:
-    with torch.neuron.device(1):  # type: ignore[attr-defined]
+    with torch.neuron.device(1):
         x = torch.ones(2, device="neuron")
         assert x.device == torch.device("neuron:1")
         assert (x + 1).device == torch.device("neuron:1")

@@ -45,6 +45,8 @@ def apply(table: tables.Table) -> None:
     global _active
     rows = [(row.op, row.route, row.recorded_as, row.refuses) for row in table.rows.values()]
     # Allocation, copies, views and the kernels written for the device are native unless the table has a row for them.
-    rows += [(op, "native", op, ()) for op in _C.hand_registered() if op not in table.rows]
+    # A table that makes everything native stays without rows: that is how the launch knows that it refuses no dtype.
+    if table.default_route != "native":
+        rows += [(op, "native", op, ()) for op in _C.hand_registered() if op not in table.rows]
     _C.set_coverage(table.name, rows, table.default_route)
     _active = table

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from torch_neuron_sim import _C, coverage
-from torch_neuron_sim.report import html, ledger, text
+from torch_neuron_sim.report import ledger, text
 from torch_neuron_sim.report.rows import OpRow
 
 SCHEMA = "torch_neuron_sim.op_report"
@@ -62,6 +62,8 @@ class OpReport:
         return f"<OpReport: {', '.join(text.totals(self.rows)) or 'nothing ran'}>"
 
     def _repr_html_(self) -> str:
+        from torch_neuron_sim.report import html  # for notebooks alone, so not part of every start
+
         return html.render(self.heading(), self.sorted_rows())
 
     def heading(self) -> list[str]:

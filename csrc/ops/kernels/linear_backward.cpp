@@ -1,5 +1,6 @@
 #include "ops/kernels/linear_backward.h"
 
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/mv.h>
@@ -7,6 +8,8 @@
 
 #include <numeric>
 #include <vector>
+
+#include "ops/kernels/linear.h"
 
 namespace neuron::ops::kernels {
 namespace {
@@ -58,7 +61,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor&
   const at::Tensor matrix = self.dim() == 2 ? self : self.reshape({rows, self.size(-1)});
   const at::Tensor transposed = weight.t();
   at::Tensor grad_self, grad_weight, grad_bias;
-  if (output_mask[0]) {
+  if (output_mask[0] && !output_mask[1] && self.dim() >= 3 && !is_foldable(self)) {
+    // With a weight that needs no gradient, at::matmul does not fold such an input: autograd sees a batched product.
+    const int64_t batch = c10::multiply_integers(self.sizes().slice(0, self.dim() - 2));
+    const at::Tensor batched = grad_output.reshape({batch, grad_output.size(-2), grad_output.size(-1)});
+    grad_self = at::bmm(batched, weight.expand({batch, weight.size(0), weight.size(1)})).view(self.sizes());
+  } else if (output_mask[0]) {
     grad_self = left_gradient(grad, matrix, transposed);
     if (self.dim() != 2) grad_self = grad_self.view(self.sizes());
   }

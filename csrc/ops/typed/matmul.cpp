@@ -5,7 +5,6 @@
 #include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/dot_ops.h>
-#include <ATen/ops/linear_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mv_ops.h>
 
@@ -18,7 +17,7 @@ namespace op = at::_ops;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   launch::register_all_typed<op::mm, op::mm_out, op::bmm, op::bmm_out, op::addmm, op::addmm_out, op::baddbmm, op::mv,
-                             op::addmv, op::dot, op::linear>(library);
+                             op::addmv, op::dot>(library);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class RecurrentModel(nn.Module):
     def __init__(self, kind: type[nn.RNNBase], **options: Any) -> None:
         super().__init__()
         self.embedding = nn.Embedding(19, 12)
-        self.recurrent = kind(12, 16, num_layers=2, batch_first=True, dropout=0.1, **options)  # type: ignore[arg-type]
+        self.recurrent = kind(12, 16, num_layers=2, batch_first=True, dropout=0.1, **options)
         self.head = nn.Linear(options.get("proj_size", 16), 19)
 
     def forward(self, text: Tensor) -> Tensor:
@@ -104,8 +104,8 @@ class GPT(nn.Module):
     def forward(self, text: Tensor, caches: list[dict[str, Tensor]] | None = None) -> Tensor:
         past = caches[0]["key"].shape[2] if caches is not None and caches[0] else 0
         x = self.embedding(text) + self.positions(torch.arange(past, past + text.shape[1], device=text.device))
-        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
-            x = block(x, cache)
+        for number, block in enumerate(self.blocks):
+            x = block(x, None if caches is None else caches[number])
         return self.head(self.norm(x))
 
 

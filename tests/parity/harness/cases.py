@@ -55,12 +55,12 @@ class Case:
             "modules": Module,
             "optimizers": Optimizer,
         }
-        values = not Exceptions.load().metadata_only(self.entry.key, self.dtype)
+        metadata_only = Exceptions.load().metadata_only(self.entry.key, self.dtype)
         torch_neuron_sim.fallback_policy("silent")
         torch_neuron_sim.float64_policy("exact")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            check = kind[self.entry.database](self.entry.info, getattr(torch, self.dtype), self.limit, values)
+            check = kind[self.entry.database](self.entry.info, getattr(torch, self.dtype), self.limit, metadata_only)
             return check.check(self.with_errors)
 
 
@@ -109,5 +109,6 @@ def stratified(limit: int) -> dict[Entry, list[Case]]:
         dtype = entry.dtypes[number // 2 % len(entry.dtypes)]
         if number % 2 and "float32" in entry.dtypes:
             dtype = "float32"
-        chosen[entry] = [Case(entry, dtype, limit, with_errors=True)]
+        # Samples of foreach are lists of twenty tensors.
+        chosen[entry] = [Case(entry, dtype, 1 if entry.database == "foreach" else limit, with_errors=True)]
     return chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,18 +12,21 @@ FILE = Path(__file__).parent.parent / "exceptions.toml"
 
 
 @dataclass(frozen=True)
-class Exception_:
+class Deviation:
     """One entry of a database with a set of dtypes: compared but for its values, or expected to fail in some kinds."""
 
     entry: str
-    dtypes: frozenset[str]
+    dtypes: frozenset[str]  # empty: all
     kind: str  # "metadata" or "xfail"
-    checks: frozenset[str]  # for xfail: the kinds of checks that fail
+    checks: frozenset[str]  # the kinds of checks that are meant; metadata: empty for all
     reason: str
+
+    def covers(self, entry: str, dtype: str) -> bool:
+        return entry == self.entry and (not self.dtypes or dtype in self.dtypes)
 
 
 class Exceptions:
-    def __init__(self, entries: list[Exception_]) -> None:
+    def __init__(self, entries: list[Deviation]) -> None:
         self.entries = entries
 
     @staticmethod
@@ -31,9 +35,9 @@ class Exceptions:
         data = tomllib.loads(path.read_text()) if path.exists() else {}
         return Exceptions(
             [
-                Exception_(
+                Deviation(
                     each["entry"],
-                    frozenset(each["dtypes"]),
+                    frozenset() if each["dtypes"] == "all" else frozenset(each["dtypes"]),
                     each["kind"],
                     frozenset(each.get("checks", ())),
                     each["reason"],
@@ -42,10 +46,10 @@ class Exceptions:
             ]
         )
 
-    def metadata_only(self, entry: str, dtype: str) -> bool:
-        return any(e.kind == "metadata" and e.entry == entry and dtype in e.dtypes for e in self.entries)
+    def metadata_only(self, entry: str, dtype: str) -> Callable[[str], bool]:
+        """Says for a kind of check whether values are left out."""
+        found = [e for e in self.entries if e.kind == "metadata" and e.covers(entry, dtype)]
+        return lambda check: any(not e.checks or check in e.checks for e in found)
 
     def expected_failures(self, entry: str, dtype: str) -> frozenset[str]:
-        return frozenset().union(
-            *(e.checks for e in self.entries if e.kind == "xfail" and e.entry == entry and dtype in e.dtypes)
-        )
+        return frozenset().union(*(e.checks for e in self.entries if e.kind == "xfail" and e.covers(entry, dtype)))

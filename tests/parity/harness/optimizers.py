@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from harness import routes
-from harness.compare import same
+from harness.compare import Rules, refuses_in_one_line, run, same
 from harness.record import Record
 from harness.transfer import DEVICE
 
@@ -19,11 +19,12 @@ STEPS = 10
 class Optimizer:
     """One OptimizerInfo with one dtype: every configuration with every implementation it has for CPU."""
 
-    def __init__(self, info: Any, dtype: torch.dtype, limit: int | None, values: bool) -> None:
+    def __init__(self, info: Any, dtype: torch.dtype, limit: int | None, metadata_only: Callable[[str], bool]) -> None:
         self.info = info
         self.dtype = dtype
         self.limit = limit
-        self.values = values
+        # Counters of steps stay on the host, as on the CPU.
+        self.rules = Rules(places=False)
         self.record = Record()
 
     def check(self, with_errors: bool) -> Record:
@@ -31,7 +32,7 @@ class Optimizer:
         for what, options in self._configurations():
             for kind, build in (("steps", self._steps), ("state_dict", self._restored)):
                 with self.record.sample(kind, what):
-                    same(build(options), (self._parameters(),), self.values)
+                    self._same(build(options), self._parameters())
         if with_errors:
             self._errors()
         ledger.check(self.record)
@@ -40,13 +41,21 @@ class Optimizer:
     def _configurations(self) -> Iterator[tuple[str, dict[str, Any]]]:
         made = self.info.optim_inputs_func(device=DEVICE)[: self.limit]
         for each in made:
-            yield f"{each.desc} {each.kwargs}", each.kwargs
+            # Without a choice, devices other than the CPU get foreach.
+            plain = {"foreach": False} if "foreach" in self.info.supported_impls else {}
+            yield f"{each.desc} {each.kwargs}", {**each.kwargs, **plain}
             for flag in self.info.supported_impls:
                 if flag == "fused" and "cpu" not in self.info.supports_fused_on:
                     continue
                 # A learning rate that is a tensor needs the flag capturable with foreach; the CPU says so.
                 options = {**each.kwargs, "foreach": flag == "foreach", flag: True}
                 yield f"{flag} {each.desc} {each.kwargs}", options
+
+    def _same(self, function: Callable[..., Any], parameters: Any) -> None:
+        if self.info.only_supports_sparse_grads:
+            refuses_in_one_line(run(function, (parameters,), DEVICE).error)
+        else:
+            same(function, (parameters,), self.rules)
 
     def _parameters(self) -> list[torch.Tensor]:
         torch.manual_seed(1)
@@ -76,7 +85,9 @@ class Optimizer:
 
         return call
 
-    def _step(self, optimizer: Any, parameters: list[torch.nn.Parameter], step: int) -> list[torch.Tensor]:
+    def _step(self, optimizer: Any, parameters: list[torch.nn.Parameter], step: int) -> list[tuple[torch.Tensor, bool]]:
+        place = parameters[0].device
+
         def closure() -> torch.Tensor:
             loss = torch.zeros((), dtype=self.dtype, device=parameters[0].device)
             for index, p in enumerate(parameters):
@@ -92,7 +103,7 @@ class Optimizer:
         else:
             closure()
             optimizer.step()
-        return [p.detach().clone() for p in parameters]
+        return [(p.detach().clone(), p.device == place) for p in parameters]
 
     def _errors(self) -> None:
         if self.info.optim_error_inputs_func is None:
@@ -106,7 +117,7 @@ class Optimizer:
                 return optimizer.state_dict()
 
             with self.record.sample("errors", f"{wrong.desc} {wrong.kwargs}"):
-                same(call, (wrong.params,), self.values)
+                same(call, (wrong.params,), self.rules)
 
 
 def _fresh(options: dict[str, Any]) -> dict[str, Any]:

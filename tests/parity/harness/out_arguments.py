@@ -21,7 +21,10 @@ def _strided(t: torch.Tensor) -> torch.Tensor:
 
 
 def _transposed(t: torch.Tensor) -> torch.Tensor:
-    return torch.ones(t.shape[::-1], dtype=t.dtype).permute(tuple(reversed(range(t.dim()))))
+    # tril and triu of the CPU compute wrong addresses for such a result: there has to be memory to write to.
+    memory = torch.ones(16 * t.numel(), dtype=t.dtype)
+    strides = torch.empty(t.shape[::-1], device="meta").stride()[::-1]
+    return memory.as_strided(t.shape, strides)
 
 
 def _larger(t: torch.Tensor) -> torch.Tensor:
@@ -42,7 +45,8 @@ def _wider(t: torch.Tensor) -> torch.Tensor:
 
 
 def _overlapping(t: torch.Tensor) -> torch.Tensor:
-    return torch.ones((1,) * t.dim(), dtype=t.dtype).expand(t.shape)
+    # Some kernels of the CPU write as if this were contiguous: all of that is inside of the storage.
+    return torch.ones(t.numel(), dtype=t.dtype).as_strided(t.shape, (0,) * t.dim())
 
 
 VARIANTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import json
 import os
 import selectors
@@ -29,7 +30,7 @@ class _Child:
 
 def _start(case: Case) -> _Child:
     read, write = os.pipe()
-    faults = tempfile.TemporaryFile()
+    faults = tempfile.TemporaryFile()  # noqa: SIM115  closed when the child is done
     pid = os.fork()
     if pid:
         os.close(write)
@@ -72,6 +73,7 @@ def _finish(child: _Child, hung: bool) -> dict[str, Any]:
 def run(cases: Iterable[Case], jobs: int, timeout_s: float, done: Callable[[Case, dict[str, Any]], None]) -> None:
     """Runs the cases, ``jobs`` at a time; calls ``done`` with each case and its result."""
     waiting = iter(cases)
+    gc.freeze()  # a collection in a child would touch, and so copy, all that it shares with its parent
     running: dict[int, _Child] = {}
     with selectors.DefaultSelector() as selector:
         while True:

@@ -64,7 +64,8 @@ def _conjugated(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _negated(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.dtype == torch.bool:
+    # PyTorch makes such views of the parts of complex numbers only: kernels need not expect integers.
+    if not (tensor.is_complex() or tensor.dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)):
         return tensor
     return _grad_like(torch._neg_view(tensor.detach().resolve_neg().neg()), tensor)
 

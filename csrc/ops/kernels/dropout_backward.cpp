@@ -1,0 +1,11 @@
+#include "ops/kernels/dropout_backward.h"
+
+#include <ATen/ops/mul.h>
+
+namespace neuron::ops::kernels {
+
+at::Tensor native_dropout_backward(const at::Tensor& grad_output, const at::Tensor& mask, double scale) {
+  return at::mul(grad_output, mask.to(grad_output.scalar_type()).mul_(scale));
+}
+
+}  // namespace neuron::ops::kernels
