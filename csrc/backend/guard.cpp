@@ -58,7 +58,7 @@ struct NeuronGuard final : c10::impl::DeviceGuardImplInterface {
   }
 
   c10::DeviceIndex deviceCount() const noexcept override { return static_cast<c10::DeviceIndex>(device_count()); }
-  // The dtypes that tensors on the device can have: those that copies convert.
+  // The dtypes that tensors on the device can have: those that copies convert. PyTorch itself warns about complex32.
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
     resolve_device(device);
     c10::DeviceCapability capability;
@@ -71,7 +71,6 @@ struct NeuronGuard final : c10::impl::DeviceGuardImplInterface {
                                         c10::kHalf,
                                         c10::kFloat,
                                         c10::kDouble,
-                                        c10::kComplexHalf,
                                         c10::kComplexFloat,
                                         c10::kComplexDouble,
                                         c10::kBool,

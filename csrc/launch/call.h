@@ -100,6 +100,8 @@ class Call {
       restore_storage(to, from);
     }
     if (C10_UNLIKELY(!from->has_geometry_of(to))) to->copy_geometry(from);
+    if (C10_UNLIKELY(from->is_conj() != to->is_conj())) to->_set_conj(from->is_conj());
+    if (C10_UNLIKELY(from->is_neg() != to->is_neg())) to->_set_neg(from->is_neg());
   }
 
   void recycle(at::Tensor&& alias) {

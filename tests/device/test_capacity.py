@@ -39,9 +39,9 @@ def test_error_names_request_device_stack_and_bytes_by_category() -> None:
         "10.00 GiB are alloc",
     ):
         assert part in text
-    # The cache was given back before the request failed.
     assert "0 bytes are kernel scratch" in text
-    assert "0 bytes are cached" in text
+    # The cache was given back before the request failed, up to a segment that a small tensor keeps.
+    assert "0 bytes are cached" in text or "2.00 MiB are cached" in text
     assert "torch.neuron.empty_cache()" in text
     assert held.numel() == 10 * GIB
 

@@ -218,3 +218,18 @@ def test_checkpoint_and_saved_tensor_hooks(same_as_cpu: Compare) -> None:
             return (x.exp() * x).sum()
 
     same_as_cpu(on_host, x)
+
+
+def test_forward_mode_through_linear_is_that_of_cpu() -> None:
+    x, w, b = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5)
+    tangents = (torch.randn(3, 4), torch.randn(5, 4), torch.randn(5))
+    for arguments in ((x, w, b), (x, w)):
+        directions = tangents[: len(arguments)]
+        expected = torch.func.jvp(torch.nn.functional.linear, arguments, directions)
+        found = torch.func.jvp(
+            torch.nn.functional.linear,
+            tuple(t.to("neuron") for t in arguments),
+            tuple(t.to("neuron") for t in directions),
+        )
+        for mine, theirs in zip(found, expected, strict=True):
+            assert torch.equal(mine.cpu(), theirs)

@@ -39,6 +39,7 @@ def harness() -> Any:
     sys.path.append(str(HERE))
     try:
         import harness.results
+        import harness.routes
 
         return harness
     finally:

@@ -31,9 +31,11 @@ def train(device: str, seed: int, steps: int = 40) -> list[Tensor]:
 
 @pytest.mark.parametrize("devices", [("neuron:0", "neuron:0"), ("neuron:0", "neuron:1")])
 def test_two_threads_train_two_models(devices: tuple[str, str]) -> None:
-    start = threading.Barrier(2)
+    start, kernel_threads = threading.Barrier(2), torch.get_num_threads()
 
     def run(device: str, seed: int) -> list[Tensor]:
+        # Each Python thread has a number of its own, and sums depend on it.
+        torch.set_num_threads(kernel_threads)
         start.wait(timeout=30)
         return train(device, seed)
 
@@ -137,7 +139,7 @@ def test_backward_computes_with_the_callers_number_of_threads(run_python: Callab
         "def seen(device):\n"
         "    found, x = [], torch.ones(200, 200, device=device, requires_grad=True)\n"
         "    y = (x @ x).sum()\n"
-        "    y.register_hook(lambda _: found.append(torch.get_num_threads()))\n"
+        "    x.register_hook(lambda _: found.append(torch.get_num_threads()))\n"
         "    y.backward()\n"
         "    return found\n"
         "torch.set_num_threads(2)\n"
