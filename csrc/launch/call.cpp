@@ -46,7 +46,7 @@ at::Tensor Call::adopt_slow(at::Tensor&& result) {
   if (at::Tensor original = original_of(impl); original.defined()) return original;
   if (device_ < 0 || !impl->is_cpu()) return std::move(result);
   if (is_nested(impl)) return nested_on_neuron(impl, neuron_storage_of(TensorAccess::of(impl)->storage_impl()));
-  if (!impl->key_set().has_all(kCpuKey) || !impl->has_storage()) throw_unsupported_layout(op_, impl->layout());
+  if (!impl->key_set().has_all(kCpuKey) || !impl->has_storage()) throw_unsupported_layout(op_, impl);
 
   const auto* from = TensorAccess::of(impl);
   auto made = c10::make_intrusive<c10::TensorImpl>(neuron_storage_of(from->storage_impl()), kNeuronKey, impl->dtype());

@@ -11,10 +11,23 @@ void throw_two_devices(const std::string& op, c10::Device first, c10::Device sec
               second, "! (when ", op, " was called; move the tensors to one device with .to())");
 }
 
-void throw_unsupported_layout(const std::string& op, c10::Layout layout) {
+namespace {
+
+template <class Name>
+[[noreturn]] void refuse(const std::string& op, const Name& layout) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": tensors of layout ", layout,
                               " are not supported on neuron; use a dense tensor (.to_dense()), or do this step on CPU "
                               "(.cpu()) and move the dense result");
+}
+
+}  // namespace
+
+void throw_unsupported_layout(const std::string& op, c10::Layout layout) { refuse(op, layout); }
+
+void throw_unsupported_layout(const std::string& op, const c10::TensorImpl* tensor) {
+  // A quantized tensor's layout is strided.
+  if (tensor->key_set().has(c10::DispatchKey::Quantized)) refuse(op, "quantized");
+  refuse(op, tensor->layout());
 }
 
 void ArgumentCheck::see(const at::Tensor& tensor, const PlannedArgument& planned) {
@@ -32,9 +45,9 @@ void ArgumentCheck::see(const at::Tensor& tensor, const PlannedArgument& planned
     bytes_ += tensor.numel() * static_cast<int64_t>(tensor.itemsize());
     return;
   }
-  if (is_on_neuron(impl)) throw_unsupported_layout(entry_.name, impl->layout());
+  if (is_on_neuron(impl)) throw_unsupported_layout(entry_.name, impl);
   if (planned.host_allowed || (ArgumentScan::is_cpu_scalar(impl) && !planned.written)) return;
-  if (impl->layout() != c10::kStrided) throw_unsupported_layout(entry_.name, impl->layout());
+  if (impl->layout() != c10::kStrided) throw_unsupported_layout(entry_.name, impl);
   if (!host_.has_value()) host_ = impl->device();
   if (device_ >= 0) finish();
 }

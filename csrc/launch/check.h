@@ -66,6 +66,7 @@ class ArgumentCheck {
 
 // NotImplementedError in one line, for a tensor in a layout that the device does not have.
 [[noreturn]] void throw_unsupported_layout(const std::string& op, c10::Layout layout);
+[[noreturn]] void throw_unsupported_layout(const std::string& op, const c10::TensorImpl* tensor);
 [[noreturn]] void throw_two_devices(const std::string& op, c10::Device first, c10::Device second);
 
 }  // namespace neuron::launch

@@ -4,6 +4,8 @@
 // the number of threads that it found when it first computed; results depend on that number, and so does speed.
 #pragma once
 
+#include <c10/core/GradMode.h>
+
 #include "backend/runtime.h"
 
 namespace neuron::launch {
@@ -20,7 +22,7 @@ ThreadKind find_thread_kind();
 inline void use_callers_threads() {
   if (C10_UNLIKELY(thread_kind == ThreadKind::kUnknown)) thread_kind = find_thread_kind();
   if (thread_kind == ThreadKind::kCaller) {
-    remember_threads();
+    if (c10::GradMode::is_enabled()) remember_threads();  // else there will be no backward
   } else {
     follow_caller();
   }

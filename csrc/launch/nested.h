@@ -8,9 +8,7 @@ namespace neuron::launch {
 
 constexpr c10::DispatchKeySet kNestedCpuKey(c10::DispatchKey::NestedTensorCPU);
 
-inline bool is_nested(const c10::TensorImpl* tensor) {
-  return tensor->key_set().has(c10::DispatchKey::NestedTensor);
-}
+inline bool is_nested(const c10::TensorImpl* tensor) { return tensor->key_set().has(c10::DispatchKey::NestedTensor); }
 
 // The CPU nested tensor over `storage`, the CPU alias of a neuron nested tensor's storage.
 at::Tensor nested_alias(const c10::TensorImpl* original, c10::Storage storage);

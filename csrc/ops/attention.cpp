@@ -1,5 +1,7 @@
 // Scaled dot-product attention: which form PyTorch is to use on this device, and the op by which it hands attention to
 // a backend.
+#include "ops/kernels/attention.h"
+
 #include <ATen/core/Tensor.h>
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/transformers/attention.h>
@@ -7,7 +9,6 @@
 #include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
 
 #include "launch/typed.h"
-#include "ops/kernels/attention.h"
 
 namespace at::native {
 // scaled_dot_product_attention asks this stub, not the op, for every device that has one.

@@ -2,9 +2,9 @@
 // on the aliases, CPU's own choice is made.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_convolution_ops.h>
-#include <ATen/ops/convolution_ops.h>
 #include <ATen/ops/convolution_backward_ops.h>
 #include <ATen/ops/convolution_backward_overrideable_ops.h>
+#include <ATen/ops/convolution_ops.h>
 #include <ATen/ops/convolution_overrideable_ops.h>
 
 #include "launch/typed.h"

@@ -1,5 +1,5 @@
-// Lets `parameter.data = tensor_on_neuron` and module.to("neuron") keep the Parameter object, so that an optimizer built
-// before the move goes on training. PyTorch's own answer knows a fixed list of backends, without PrivateUse1.
+// Lets `parameter.data = tensor_on_neuron` and module.to("neuron") keep the Parameter object, so that an optimizer
+// built before the move goes on training. PyTorch's own answer knows a fixed list of backends, without PrivateUse1.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 

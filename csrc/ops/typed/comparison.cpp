@@ -3,9 +3,9 @@
 #include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_ops.h>
-#include <ATen/ops/clamp_ops.h>
 #include <ATen/ops/clamp_max_ops.h>
 #include <ATen/ops/clamp_min_ops.h>
+#include <ATen/ops/clamp_ops.h>
 #include <ATen/ops/eq_ops.h>
 #include <ATen/ops/ge_ops.h>
 #include <ATen/ops/gt_ops.h>

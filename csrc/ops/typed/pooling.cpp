@@ -1,11 +1,11 @@
 // Typed launches of pooling.
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/_adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/_adaptive_avg_pool2d_backward_ops.h>
-#include <ATen/ops/avg_pool2d_ops.h>
+#include <ATen/ops/_adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/avg_pool2d_backward_ops.h>
-#include <ATen/ops/max_pool2d_with_indices_ops.h>
+#include <ATen/ops/avg_pool2d_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
+#include <ATen/ops/max_pool2d_with_indices_ops.h>
 
 #include "launch/typed.h"
 

@@ -10,8 +10,8 @@
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/mean_ops.h>
 #include <ATen/ops/sum_ops.h>
-#include <ATen/ops/var_ops.h>
 #include <ATen/ops/var_mean_ops.h>
+#include <ATen/ops/var_ops.h>
 
 #include "launch/typed.h"
 

@@ -1,15 +1,15 @@
 // Typed launches of softmax and normalisation.
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_log_softmax_backward_data_ops.h>
-#include <ATen/ops/_softmax_ops.h>
+#include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_softmax_backward_data_ops.h>
-#include <ATen/ops/native_batch_norm_ops.h>
+#include <ATen/ops/_softmax_ops.h>
 #include <ATen/ops/native_batch_norm_backward_ops.h>
-#include <ATen/ops/native_group_norm_ops.h>
+#include <ATen/ops/native_batch_norm_ops.h>
 #include <ATen/ops/native_group_norm_backward_ops.h>
-#include <ATen/ops/native_layer_norm_ops.h>
+#include <ATen/ops/native_group_norm_ops.h>
 #include <ATen/ops/native_layer_norm_backward_ops.h>
+#include <ATen/ops/native_layer_norm_ops.h>
 
 #include "launch/typed.h"
 
