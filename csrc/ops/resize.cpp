@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ResizeCommon.h>
+#include <c10/util/DimVector.h>
 #include <torch/library.h>
 
 #include "backend/allocator.h"
@@ -50,6 +51,9 @@ Tensor& set_storage_offset(Tensor& self, at::Storage source, int64_t storage_off
   TORCH_CHECK(stride.empty() || size.size() == stride.size(), "set_: size has ", size.size(),
               " dimensions but stride has ", stride.size());
   at::detail::check_size_nonnegative(size);
+  // As on CPU: a tensor that has the size already keeps its strides.
+  const c10::DimVector kept(self.strides());
+  if (stride.empty() && self.sizes() == size) stride = kept;
   const auto offset = static_cast<size_t>(storage_offset);
   const size_t needed = stride.empty() ? at::detail::computeStorageNbytesContiguous(size, self.itemsize(), offset)
                                        : at::detail::computeStorageNbytes(size, stride, self.itemsize(), offset);

@@ -173,13 +173,15 @@ def test_growth_beyond_the_device_leaves_the_tensor_as_it_was(grow: Callable[[Te
     "function",
     [
         lambda x: x.to_sparse(),
+        lambda x: x.to_sparse_csr(),
+        lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
         lambda x: x + torch.ones(4, 4).to_sparse(),
         lambda x: torch.ones(4, 4).to_sparse().to(x.device),
         lambda x: torch.ones(4, 4).to_sparse_csr().to(x.device),
         lambda x: torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.qint8).to(x.device),
         lambda x: x.copy_(torch.ones(4, 4).to_sparse()),
     ],
-    ids=["to_sparse", "add sparse", "sparse.to", "csr.to", "quantized.to", "copy_ sparse"],
+    ids=["to_sparse", "to_sparse_csr", "quantize", "add sparse", "sparse.to", "csr.to", "quantized.to", "copy_ sparse"],
 )
 def test_layouts_that_the_device_lacks_give_one_line(function: Callable[[Tensor], Any]) -> None:
     with pytest.raises(NotImplementedError) as caught:

@@ -198,7 +198,8 @@ class Program(RuleBasedStateMachine):
                 x.set_(y)
             elif data == "part":
                 room = y.untyped_storage().nbytes() // y.element_size() - offset
-                x.set_(y.untyped_storage(), offset, (2, max(room // 2, 0)))
+                columns = max(room // 2, 0)
+                x.set_(y.untyped_storage(), offset, (2, columns), (max(columns, 1), 1))
             else:
                 x.data = y
 
@@ -252,3 +253,12 @@ SETTINGS = settings(max_examples=max(settings().max_examples // 2, 1), stateful_
 
 def test_program() -> None:
     run_state_machine_as_test(Program, settings=SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "arguments"), [(torch.zeros(2, 3).t(), (0, (3, 2))), (torch.zeros(1).expand(6), ())], ids=["part", "all"]
+)
+def test_set_without_strides_keeps_those_of_a_tensor_of_that_size(
+    same: Callable[..., None], tensor: Tensor, arguments: tuple[object, ...]
+) -> None:
+    same(lambda x, y: x.set_(y.untyped_storage(), *arguments), tensor, torch.arange(6.0))

@@ -73,7 +73,12 @@ def test_scatter_of_another_dtype_or_shape(same: Same, inputs: Any, data: st.Dat
 
 @given(data=st.data())
 def test_slice_scatters(same: Same, inputs: Any, data: st.DataObject) -> None:
-    x, dim, _, source = case(inputs, data)
+    x = data.draw(inputs.tensors(inputs.shapes(min_dims=1), overlapping=False))
+    dim = data.draw(st.integers(-x.dim(), x.dim() - 1))
     start, end, step = (data.draw(st.integers(low, 5)) for low in (-5, -5, 1))
+    part = x.movedim(dim, 0)[start:end:step].movedim(0, dim).shape
+    shape = data.draw(st.one_of(st.just(list(part)), st.just(list(part)), inputs.shapes()))
+    source = data.draw(inputs.tensors(shape, dtypes=(x.dtype,)))
+    row = data.draw(inputs.tensors(x.movedim(dim, 0).shape[1:], dtypes=(x.dtype,)))
     same(lambda x, source: torch.slice_scatter(x, source, dim, start, end, step), x, source)
-    same(lambda x, source: torch.select_scatter(x, source, dim, start), x, source)
+    same(lambda x, row: torch.select_scatter(x, row, dim, start), x, row)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
+
+import torch
 
 from torch_neuron_sim.cli import verify
 
@@ -41,3 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(args.run(args))
     except verify.BadArgument as error:
         parser.error(str(error))
+    except torch.OutOfMemoryError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
