@@ -35,11 +35,15 @@ from torch_neuron_sim import _startup  # noqa: E402
 
 if _startup.start():
     from torch_neuron_sim import hardware, neuron
+    from torch_neuron_sim.compat import install_alias
+    from torch_neuron_sim.compile_cache import recompile_limit
     from torch_neuron_sim.coverage import coverage_name, load_coverage
+    from torch_neuron_sim.dynamo import CompileWarning
     from torch_neuron_sim.report import OpReport, op_report
     from torch_neuron_sim.tracking import (
         FallbackWarning,
         Float64Warning,
+        RecompileWarning,
         UnsupportedWarning,
         clear_op_tracking,
         fallback_policy,
@@ -51,9 +55,11 @@ if _startup.start():
     )
 
 __all__ = [
+    "CompileWarning",
     "FallbackWarning",
     "Float64Warning",
     "OpReport",
+    "RecompileWarning",
     "UnsupportedWarning",
     "clear_op_tracking",
     "coverage_name",
@@ -62,9 +68,11 @@ __all__ = [
     "get_executed_ops",
     "get_fallback_ops",
     "hardware",
+    "install_alias",
     "load_coverage",
     "neuron",
     "op_report",
+    "recompile_limit",
     "record",
     "rng_mode",
 ]

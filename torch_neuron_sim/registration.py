@@ -3,7 +3,8 @@
 import torch
 from torch.utils.backend_registration import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
 
-from torch_neuron_sim import _C, _shutdown, dlpack, multiprocessing, printing
+from torch_neuron_sim import _C, _shutdown, batching, data_parallel, dlpack, dynamo, flops, multiprocessing, printing
+from torch_neuron_sim.compat import distributed
 from torch_neuron_sim.composites import COMPOSITES
 
 
@@ -14,19 +15,29 @@ def register() -> None:
     variable and its legal values.
     """
     _C.topology()
-    from torch_neuron_sim import coverage
+    _C.time_enabled()
+    from torch_neuron_sim import compat, compile_cache, coverage
+    from torch_neuron_sim.coverage import compute_dtypes, costs
+    from torch_neuron_sim.hardware import active
     from torch_neuron_sim.tracking import policies, warnings
 
     values = policies.environment_values()
     table = coverage.table_from_environment()
+    cache_settings = compile_cache.settings_from_environment()
+    alias = compat.alias_from_environment()
 
+    active.install()
     coverage.apply(table)
+    compute_dtypes.apply()
     _C.set_unrecorded(coverage.UNRECORDED)
-    _C.register_ops(_operator_names())
+    operators = _operator_names()
+    _C.register_ops(operators)
+    costs.install([*operators, *_C.hand_registered()])
     _C.register_nested_ops(_nested_operator_names())
     _C.set_warning_hook(warnings.emit)
     for policy, value in values.items():
         policy.write(value)
+    compile_cache.apply(cache_settings)
 
     rename_privateuse1_backend("neuron")
     from torch_neuron_sim import neuron
@@ -38,6 +49,13 @@ def register() -> None:
     printing.install()
     multiprocessing.install()
     dlpack.install()
+    dynamo.install()
+    flops.install()
+    batching.install()
+    distributed.install()
+    data_parallel.install()
+    if alias:
+        compat.install_alias()
     _shutdown.install()
 
 

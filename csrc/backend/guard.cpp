@@ -3,6 +3,7 @@
 
 #include "backend/runtime.h"
 #include "backend/streams.h"
+#include "device/clock.h"
 
 namespace neuron::backend {
 namespace {
@@ -37,15 +38,25 @@ struct NeuronGuard final : c10::impl::DeviceGuardImplInterface {
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override { delete static_cast<Event*>(event); }
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex, const c10::EventFlag) const override {
     if (!*event) *event = new Event{};
-    *static_cast<Event*>(*event) = {stream.device_index(), now_ms()};
+    *static_cast<Event*>(*event) = record_event(stream);
   }
-  // Work is complete once issued: nothing to wait for, every query is true.
-  void block(void*, const c10::Stream&) const override {}
+  // Work is complete once issued: every query is true, and only the simulated clocks wait.
+  void block(void* event, const c10::Stream& stream) const override {
+    if (!event) return;
+    device::clock::wait(stream.device_index(), stream.id(), static_cast<Event*>(event)->simulated_ns);
+  }
   bool queryEvent(void*) const override { return true; }
-  void synchronizeEvent(void*) const override {}
+  void synchronizeEvent(void* event) const override {
+    if (event) device::clock::synchronise_until(static_cast<Event*>(event)->simulated_ns);
+  }
   bool queryStream(const c10::Stream&) const override { return true; }
-  void synchronizeStream(const c10::Stream&) const override {}
-  void synchronizeDevice(const c10::DeviceIndex index) const override { check_device_index(index); }
+  void synchronizeStream(const c10::Stream& stream) const override {
+    device::clock::synchronise_stream(stream.device_index(), stream.id());
+  }
+  void synchronizeDevice(const c10::DeviceIndex index) const override {
+    check_device_index(index);
+    device::clock::synchronise_device(index);
+  }
   void recordDataPtrOnStream(const c10::DataPtr&, const c10::Stream&) const override {}
   double elapsedTime(void* first, void* second, const c10::DeviceIndex) const override {
     const auto* start = static_cast<Event*>(first);
@@ -53,8 +64,8 @@ struct NeuronGuard final : c10::impl::DeviceGuardImplInterface {
     TORCH_CHECK(start && end, "Event has not been recorded: call record() on both events before elapsed_time()");
     TORCH_CHECK(start->device == end->device,
                 "elapsed_time: the events were recorded on different devices, neuron:", static_cast<int>(start->device),
-                " and neuron:", static_cast<int>(end->device));
-    return end->time_ms - start->time_ms;
+                " and neuron:", static_cast<int>(end->device), "; record both on streams of one device");
+    return elapsed_ms(*start, *end);
   }
 
   c10::DeviceIndex deviceCount() const noexcept override { return static_cast<c10::DeviceIndex>(device_count()); }

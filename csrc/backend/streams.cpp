@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "backend/runtime.h"
+#include "device/clock.h"
 
 namespace neuron::backend {
 namespace {
@@ -21,11 +22,14 @@ c10::Stream make_stream(int device, c10::StreamId id) {
 
 }  // namespace
 
-c10::Stream current_stream(int device) {
+c10::StreamId current_stream_id(int device) {
   const auto& ids = current_ids();
+  if (ids.empty()) return 0;
   const auto found = ids.find(device);
-  return make_stream(device, found == ids.end() ? 0 : found->second);
+  return found == ids.end() ? 0 : found->second;
 }
+
+c10::Stream current_stream(int device) { return make_stream(device, current_stream_id(device)); }
 
 c10::Stream default_stream(int device) { return make_stream(device, 0); }
 
@@ -40,8 +44,15 @@ c10::Stream exchange_stream(c10::Stream stream) {
   return previous;
 }
 
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+Event record_event(c10::Stream stream) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return {stream.device_index(), device::clock::record(stream.device_index(), stream.id()),
+          std::chrono::duration<double, std::milli>(now).count()};
+}
+
+double elapsed_ms(const Event& start, const Event& end) {
+  if (!device::clock::enabled()) return end.host_ms - start.host_ms;
+  return static_cast<double>(end.simulated_ns - start.simulated_ns) / 1e6;
 }
 
 }  // namespace neuron::backend

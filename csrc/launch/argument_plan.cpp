@@ -43,6 +43,13 @@ ArgumentKind kind_of(const c10::Argument& argument) {
   }
 }
 
+bool is_number(const c10::Argument& argument) {
+  c10::TypePtr type = argument.real_type();
+  if (const auto optional = type->cast<c10::OptionalType>()) type = optional->getElementType();
+  if (const auto list = type->cast<c10::ListType>()) type = list->getElementType();
+  return type->kind() == TypeKind::NumberType;
+}
+
 }  // namespace
 
 ArgumentPlan::ArgumentPlan(const c10::OperatorHandle& op) {
@@ -54,6 +61,7 @@ ArgumentPlan::ArgumentPlan(const c10::OperatorHandle& op) {
     planned.written = argument.alias_info() && argument.alias_info()->isWrite();
     planned.host_allowed =
         planned.kind == ArgumentKind::kIndexList || takes_host_tensor(schema.name(), argument.name());
+    planned.number = is_number(argument);
     arguments.push_back(planned);
   }
   const uint64_t counted = counted_lists(op);

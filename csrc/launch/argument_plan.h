@@ -25,6 +25,7 @@ struct PlannedArgument {
   bool written = false;       // the schema lets the kernel write to it
   bool host_allowed = false;  // may be a CPU tensor of any shape
   bool counted = false;       // a list whose writes the launch counts (see counted_lists)
+  bool number = false;        // Scalar, or a list of them
 };
 
 struct ArgumentPlan {

@@ -9,10 +9,14 @@
 #include <unordered_map>
 
 #include "backend/generator.h"
+#include "launch/boxed_key.h"
 #include "launch/call.h"
 #include "launch/check.h"
+#include "launch/compile_cache.h"
+#include "launch/compute_dtype.h"
 #include "launch/coverage.h"
 #include "launch/decision.h"
+#include "launch/dtype_conversion.h"
 #include "launch/float64.h"
 #include "launch/generator_swap.h"
 #include "launch/int64_range.h"
@@ -34,15 +38,23 @@ class BoxedLaunch::Invocation {
     check();
     const Decision decision = decide(launch_.entry_, dtypes_);
     const bool native = decision.route == Route::kNative;
-    const bool demoted =
-        native && (launch_.entry_.careful & dtype_bit(at::kDouble)) && Float64Demotion::applies(plan_, &argument(0));
+    const bool demoted = native && (launch_.entry_.careful & dtype_bit(at::kDouble)) && is_demoted(plan_, &argument(0));
     CallSite site;
     if (!native) site = announce(launch_.entry_, decision);
     if (demoted) site = announce_float64(launch_.entry_);
 
-    execute(native, demoted);
+    std::optional<Compilation> compilation = native ? std::optional(compile()) : std::nullopt;
 
-    if (native) ledger::count_native(launch_.entry_);
+    execute(native, demoted, native ? compilation->description() : nullptr);
+
+    if (native) {
+      compilation->finish(device_);
+      ledger::count_native(launch_.entry_, bytes_);
+    } else {
+      const Duration duration = fallback_duration(bytes_to_host_, bytes_ - bytes_to_host_);
+      compile_cache::count_time(launch_.entry_, duration);
+      run_on_clock(device_, launch_.entry_, duration);
+    }
     if (demoted) ledger::count(launch_.entry_, "float64", "float64 is computed as float32", 0, site);
     if (!native && launch_.entry_.recorded) {
       ledger::count(launch_.entry_, route_name(decision.route), decision.reason, bytes_, site);
@@ -85,7 +97,7 @@ class BoxedLaunch::Invocation {
           break;
         case ArgumentKind::kPinMemory:
           TORCH_CHECK(!value.isBool() || !value.toBool(), launch_.entry_.name,
-                      ": pin_memory is for CPU tensors; only dense CPU tensors can be pinned");
+                      ": only dense CPU tensors can be pinned, and this one is to be on neuron; leave pin_memory out");
           break;
         default:
           break;
@@ -99,39 +111,66 @@ class BoxedLaunch::Invocation {
     check.finish();
     if (device_ < 0 && !elsewhere) device_ = check.device();
     dtypes_ = check.dtypes();
-    bytes_ = check.bytes();
     nested_ = check.nested();
   }
 
-  void execute(bool native, bool demoted) {
+  template <class Visitor>
+  void visit(Visitor& visitor) {
+    BoxedKey<Visitor> key(visitor);
+    for (size_t i = 0; i < plan_.arguments.size(); ++i) key.see(plan_.arguments[i], argument(i));
+  }
+
+  Compilation compile() {
+    KeyHash hash(launch_.entry_.key_seed);
+    visit(hash);
+    Compilation compilation(launch_.entry_, hash.hash());
+    if (compilation.is_new()) {
+      KeyDescription description;
+      visit(description);
+      compilation.describe(std::move(description));
+    }
+    return compilation;
+  }
+
+  void execute(bool native, bool demoted, KeyDescription* description) {
     const bool is_aten = launch_.entry_.name.rfind("aten::", 0) == 0;
     Call call(launch_.entry_.name, device_, native ? device::Charge::kScratch : device::Charge::kHost, is_aten);
+    call.note_outputs_in(description);
     for (size_t i = 0; i < plan_.arguments.size(); ++i) to_cpu(call, plan_.arguments[i], argument(i));
-    Float64Demotion demotion;
-    if (demoted) demotion.narrow(plan_, &argument(0));
-    {
-      std::optional<GeneratorSwap> swap;
-      if (plan_.draws && device_ >= 0 && backend::rng_mode() == backend::RngMode::kDevice) {
-        swap.emplace(device_);
-      }
-      if (launch_.body_.isValid()) {
-        launch_.body_.callBoxed(op_, kCpuKey, stack_);
-      } else {
-        op_.redispatchBoxed(nested_ ? kNestedCpuKey : kCpuKey, stack_);
-      }
+    bytes_to_host_ = call.bytes();
+    const std::vector<ComputeDtype>& rules = launch_.entry_.compute_dtypes;
+    if (demoted) {
+      DtypeConversion demotion(plan_, float64_as_float32());
+      demotion.convert_arguments(&argument(0));
+      run_kernel();
+      demotion.convert_results(stack_);
+    } else if (native && !nested_ && !rules.empty() && needs_compute_dtype(plan_, rules, &argument(0))) {
+      run_in_compute_dtype(plan_, rules, stack_, [this] { run_kernel(); });
+    } else {
+      run_kernel();
     }
-    if (demoted) demotion.widen(plan_, stack_);
     for (size_t i = stack_->size() - plan_.returns; i < stack_->size(); ++i) to_neuron(call, native, (*stack_)[i]);
     for (Held& held : held_) {
       if (held.counted) count_writes(held.original);
       if (held.written) {
         call.restore(held.original, held.alias);
-        bytes_ += byte_size(held.alias);
+        call.count_write(held.alias);
         if (native) count_int64_values(held.alias);
       }
       call.recycle(std::move(held.alias));
     }
+    bytes_ = call.bytes();
     call.finish();
+  }
+
+  void run_kernel() {
+    std::optional<GeneratorSwap> swap;
+    if (plan_.draws && device_ >= 0 && backend::rng_mode() == backend::RngMode::kDevice) swap.emplace(device_);
+    if (launch_.body_.isValid()) {
+      launch_.body_.callBoxed(op_, kCpuKey, stack_);
+    } else {
+      op_.redispatchBoxed(nested_ ? kNestedCpuKey : kCpuKey, stack_);
+    }
   }
 
   Tensor hold(Call& call, const Tensor& original, bool written, bool counted = false) {
@@ -179,10 +218,7 @@ class BoxedLaunch::Invocation {
 
   void to_neuron(Call& call, bool native, c10::IValue& value) {
     const auto adopt = [&](Tensor&& tensor) {
-      if (tensor.defined()) {
-        bytes_ += call.original_of(tensor.unsafeGetTensorImpl()).defined() ? 0 : byte_size(tensor);
-        if (native) count_int64_values(tensor);
-      }
+      if (native && tensor.defined()) count_int64_values(tensor);
       return call.adopt(std::move(tensor));
     };
     if (value.isTensor()) {
@@ -194,8 +230,6 @@ class BoxedLaunch::Invocation {
       value = std::move(results);
     }
   }
-
-  static int64_t byte_size(const Tensor& tensor) { return tensor.numel() * static_cast<int64_t>(tensor.itemsize()); }
 
   struct Held {
     Tensor original, alias;
@@ -211,6 +245,7 @@ class BoxedLaunch::Invocation {
   int device_ = -1;
   DtypeSet dtypes_ = 0;
   int64_t bytes_ = 0;
+  int64_t bytes_to_host_ = 0;
   bool nested_ = false;
   c10::SmallVector<Held, 8> held_;
 };

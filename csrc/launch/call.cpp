@@ -41,10 +41,15 @@ at::Tensor Call::alias_slow(const at::Tensor& original) {
 }
 
 at::Tensor Call::adopt_slow(at::Tensor&& result) {
-  if (!result.defined()) return std::move(result);
+  if (!result.defined()) {
+    if (watched_) watched_->output(nullptr);
+    return std::move(result);
+  }
   c10::TensorImpl* impl = result.unsafeGetTensorImpl();
   if (at::Tensor original = original_of(impl); original.defined()) return original;
   if (device_ < 0 || !impl->is_cpu()) return std::move(result);
+  bytes_ += TensorAccess::of(impl)->byte_size();
+  if (watched_) watched_->output(impl);
   if (is_nested(impl)) return nested_on_neuron(impl, neuron_storage_of(TensorAccess::of(impl)->storage_impl()));
   if (!impl->key_set().has_all(kCpuKey) || !impl->has_storage()) throw_unsupported_layout(op_, impl);
 

@@ -9,6 +9,7 @@
 
 #include "backend/allocator.h"
 #include "launch/alias_pool.h"
+#include "launch/compile_key.h"
 #include "launch/intraop_threads.h"
 #include "launch/storage_alias.h"
 #include "launch/tensor_access.h"
@@ -48,8 +49,9 @@ class Call {
   at::Tensor alias(const at::Tensor& original) {
     c10::TensorImpl* impl = original.unsafeGetTensorImpl();
     if (C10_UNLIKELY(!is_neuron(impl))) return alias_slow(original);
-    if (at::Tensor again = alias_of(impl); C10_UNLIKELY(again.defined())) return again;
     auto* source = TensorAccess::of(impl);
+    bytes_ += source->byte_size();
+    if (at::Tensor again = alias_of(impl); C10_UNLIKELY(again.defined())) return again;
     c10::Storage storage = storage_alias(source->storage_impl());
     c10::StorageImpl* storage_impl = storage.unsafeGetStorageImpl();
     auto made = pool_.take();
@@ -80,6 +82,8 @@ class Call {
         data = take_device_memory(data, device_);
         storage->set_allocator(backend::device_allocator());
         access->become_neuron({backend::kNeuron, static_cast<c10::DeviceIndex>(device_)});
+        bytes_ += access->byte_size();
+        if (C10_UNLIKELY(watched_ != nullptr)) watched_->output(impl);
         return std::move(result);
       }
     }
@@ -110,6 +114,20 @@ class Call {
 
   // The neuron tensor of which `alias` is the alias; undefined when there is none.
   at::Tensor original_of(const c10::TensorImpl* alias) const;
+
+  // The kernel wrote to an argument.
+  void count_write(const at::Tensor& alias) {
+    const c10::TensorImpl* impl = alias.unsafeGetTensorImpl();
+    bytes_ += TensorAccess::of(impl)->byte_size();
+    if (C10_UNLIKELY(watched_ != nullptr)) watched_->output(impl);
+  }
+
+  // Notes the results in the description of a call whose program is new; nullptr: in none.
+  void note_outputs_in(KeyDescription* description) { watched_ = description; }
+
+  int device() const { return device_; }
+  // Device memory that was read and written: all arguments, and the results and written arguments so far.
+  int64_t bytes() const { return bytes_; }
 
   // Everything was adopted and restored.
   void finish() { finished_ = true; }
@@ -144,6 +162,8 @@ class Call {
   c10::impl::ExcludeDispatchKeyGuard below_autograd_;
   AliasPool& pool_;
   bool finished_ = false;
+  int64_t bytes_ = 0;
+  KeyDescription* watched_ = nullptr;
   static constexpr size_t kInlineArguments = 12;
   c10::SmallVector<Argument, kInlineArguments> arguments_;
   // Fresh storages that several results share, by their CPU storage.

@@ -14,7 +14,7 @@ struct CallSite {
   }
 };
 
-enum class Notice { kFallback, kUnsupported, kFloat64 };
+enum class Notice { kFallback, kUnsupported, kFloat64, kRecompile };
 
 struct SourceHooks {
   CallSite (*capture)();

@@ -16,8 +16,8 @@ namespace {
 template <class Name>
 [[noreturn]] void refuse(const std::string& op, const Name& layout) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": tensors of layout ", layout,
-                              " are not supported on neuron; use a dense tensor (.to_dense()), or do this step on CPU "
-                              "(.cpu()) and move the dense result");
+                              " are not supported on neuron; use a dense tensor (.to_dense() or .dequantize()), or do "
+                              "this step on CPU (.cpu()) and move the dense result");
 }
 
 }  // namespace
@@ -42,7 +42,6 @@ void ArgumentCheck::see(const at::Tensor& tensor, const PlannedArgument& planned
       throw_two_devices(entry_.name, {backend::kNeuron, static_cast<c10::DeviceIndex>(device_)}, device);
     }
     dtypes_ |= dtype_bit(tensor.scalar_type());
-    bytes_ += tensor.numel() * static_cast<int64_t>(tensor.itemsize());
     return;
   }
   if (is_on_neuron(impl)) throw_unsupported_layout(entry_.name, impl);

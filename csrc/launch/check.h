@@ -7,14 +7,17 @@
 #include <string>
 
 #include "launch/argument_plan.h"
+#include "launch/compile_key.h"
 #include "launch/operator_entry.h"
 #include "launch/tensor_access.h"
 
 namespace neuron::launch {
 
-// What a scan over the arguments found. Cheap enough for the hot path; anything unusual only sets `odd`, and the full
-// checks are made on the careful path.
-struct ArgumentScan {
+// What a scan over the arguments found, and the hash of their compile key. Cheap enough for the hot path; anything
+// unusual only sets `odd`, and the full checks are made on the careful path.
+struct ArgumentScan : KeyHash {
+  using KeyHash::KeyHash;
+
   int device = -1;
   DtypeSet dtypes = 0;
   bool odd = false;
@@ -26,8 +29,12 @@ struct ArgumentScan {
       odd |= device >= 0 && device != index;
       device = index;
       dtypes |= dtype_bit(c10::typeMetaToScalarType(TensorAccess::of(impl)->dtype_field()));
+      this->tensor(impl);
     } else if (tensor.defined()) {
       odd |= !is_cpu_scalar(impl);
+      this->tensor(impl);
+    } else {
+      absent();
     }
   }
   // A tensor that the kernel writes to.
@@ -50,8 +57,6 @@ class ArgumentCheck {
   void finish() const;
   int device() const { return device_; }
   DtypeSet dtypes() const { return dtypes_; }
-  // Bytes of all neuron tensors seen: what a fallback would move to the host.
-  int64_t bytes() const { return bytes_; }
   // Whether one of them is a nested tensor.
   bool nested() const { return nested_; }
 
@@ -59,7 +64,6 @@ class ArgumentCheck {
   const OperatorEntry& entry_;
   int device_ = -1;
   DtypeSet dtypes_ = 0;
-  int64_t bytes_ = 0;
   bool nested_ = false;
   std::optional<c10::Device> host_;  // of the first CPU tensor that may not mix with neuron tensors
 };

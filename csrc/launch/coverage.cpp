@@ -9,6 +9,7 @@
 
 #include "backend/generator.h"
 #include "backend/runtime.h"
+#include "launch/compile_key.h"
 #include "launch/policy.h"
 
 namespace neuron::launch {
@@ -18,6 +19,7 @@ struct Table {
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<OperatorEntry>> entries;
   std::unordered_map<std::string, CoverageRow> rows;
+  std::unordered_map<std::string, std::vector<ComputeDtype>> compute_dtypes;
   std::unordered_set<std::string> unrecorded;
   Route default_route = Route::kNative;
 };
@@ -32,6 +34,7 @@ DtypeSet careful_dtypes(const OperatorEntry& entry) {
   // Only the boxed path lets a kernel draw from the device's own stream.
   if (entry.draws && backend::rng_mode() == backend::RngMode::kDevice) return kAllDtypes;
   DtypeSet careful = entry.refused;
+  for (const ComputeDtype& rule : entry.compute_dtypes) careful |= rule.dtypes;
   if (float64_policy() != Float64Policy::kExact) careful |= dtype_bit(c10::ScalarType::Double);
   return careful;
 }
@@ -45,6 +48,8 @@ void apply_table(const Table& table, OperatorEntry& entry) {
   entry.recorded_as = listed ? row->second.recorded_as : entry.name;
   // A table without rows ("all") refuses nothing.
   entry.refused = table.rows.empty() ? 0 : kNeverNative | (listed ? row->second.refused : 0);
+  const auto computed = table.compute_dtypes.find(entry.name);
+  entry.compute_dtypes = computed == table.compute_dtypes.end() ? std::vector<ComputeDtype>() : computed->second;
   entry.recorded = table.unrecorded.count(entry.name) == 0;
   entry.careful = careful_dtypes(entry);
 }
@@ -58,6 +63,9 @@ OperatorEntry& operator_entry(const std::string& name) {
   if (!slot) {
     slot = std::make_unique<OperatorEntry>();
     slot->name = name;
+    KeyHash seed(0);
+    seed.text(name);
+    slot->key_seed = seed.hash();
     apply_table(all, *slot);
   }
   return *slot;
@@ -83,6 +91,15 @@ void set_coverage(const std::vector<CoverageRow>& rows, Route default_route) {
   all.rows.reserve(rows.size());
   for (const CoverageRow& row : rows) all.rows.emplace(row.op, row);
   all.default_route = default_route;
+  for (auto& [name, entry] : all.entries) apply_table(all, *entry);
+}
+
+void set_compute_dtypes(const std::vector<ComputeDtypeRow>& rows) {
+  TORCH_CHECK(!backend::is_started(), "set_compute_dtypes: a neuron tensor already exists in this process");
+  Table& all = table();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.compute_dtypes.clear();
+  for (const ComputeDtypeRow& row : rows) all.compute_dtypes[row.op].push_back(row.rule);
   for (auto& [name, entry] : all.entries) apply_table(all, *entry);
 }
 

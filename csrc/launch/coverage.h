@@ -15,6 +15,11 @@ struct CoverageRow {
   DtypeSet refused;
 };
 
+struct ComputeDtypeRow {
+  std::string op;
+  ComputeDtype rule;
+};
+
 // The entry of an operator; made at first use, never destroyed.
 OperatorEntry& operator_entry(const std::string& name);
 std::vector<OperatorEntry*> all_operator_entries();
@@ -22,6 +27,9 @@ std::vector<OperatorEntry*> all_operator_entries();
 // Replaces the table. Operators without a row get `default_route`; operators outside aten always fall back to CPU
 // unless the table names them. RuntimeError once a device tensor exists.
 void set_coverage(const std::vector<CoverageRow>& rows, Route default_route);
+// Replaces what is known of dtypes that CPU's kernels lack; an operator may have several rows. RuntimeError once a
+// device tensor exists.
+void set_compute_dtypes(const std::vector<ComputeDtypeRow>& rows);
 // Names that the product never records as fallback, without overload.
 void set_unrecorded(const std::vector<std::string>& names);
 

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "launch/compile_cache.h"
 #include "launch/coverage.h"
 
 namespace neuron::launch {
@@ -97,6 +98,7 @@ std::vector<Snapshot> rows() {
       LedgerRow native;
       native.route = "native";
       native.calls = calls;
+      native.bytes = entry->native_bytes;
       native.first_use = entry->native_first_use;
       result.push_back({entry->name, entry->recorded_as, entry->recorded, std::move(native)});
     }
@@ -108,10 +110,12 @@ std::vector<Snapshot> rows() {
 }
 
 void clear() {
+  compile_cache::restart_time_totals();
   const auto entries = all_operator_entries();
   const std::lock_guard<std::mutex> lock(mutex);
   for (OperatorEntry* entry : entries) {
     entry->native_calls = 0;
+    entry->native_bytes = 0;
     entry->native_first_use = 0;
     entry->rows.clear();
   }

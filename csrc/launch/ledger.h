@@ -10,7 +10,9 @@ namespace neuron::launch::ledger {
 
 int64_t next_order();
 
-inline void count_native(OperatorEntry& entry) {
+// `bytes`: of device memory that the call read and wrote.
+inline void count_native(OperatorEntry& entry, int64_t bytes = 0) {
+  entry.native_bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (C10_UNLIKELY(entry.native_calls.fetch_add(1, std::memory_order_relaxed) == 0)) {
     entry.native_first_use.store(next_order(), std::memory_order_relaxed);
   }

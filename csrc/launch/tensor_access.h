@@ -39,6 +39,9 @@ class TensorAccess final : public c10::TensorImpl {
   c10::StorageImpl* storage_impl() const { return storage_.unsafeGetStorageImpl(); }
   c10::Storage& storage_field() { return storage_; }
   caffe2::TypeMeta dtype_field() const { return data_type_; }
+  c10::IntArrayRef sizes_field() const { return sizes_and_strides_.sizes_arrayref(); }
+  c10::IntArrayRef strides_field() const { return sizes_and_strides_.strides_arrayref(); }
+  int64_t byte_size() const { return numel_ * static_cast<int64_t>(data_type_.itemsize()); }
 
   // A CPU tensor that a kernel returned becomes a neuron tensor.
   void become_neuron(c10::Device device) {

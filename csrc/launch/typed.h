@@ -19,6 +19,7 @@
 #include "launch/boxed.h"
 #include "launch/call.h"
 #include "launch/check.h"
+#include "launch/compile_cache.h"
 #include "launch/coverage.h"
 #include "launch/int64_range.h"
 #include "launch/ledger.h"
@@ -30,7 +31,10 @@ namespace neuron::launch {
 // change its size.
 template <class T>
 struct Argument {  // numbers, flags, lists of numbers: passed through
-  static void see(ArgumentScan&, const std::remove_reference_t<T>&) {}
+  template <class Visitor>
+  static void see(Visitor& visitor, const std::remove_reference_t<T>& value) {
+    visit_value(visitor, value);
+  }
   Argument(Call&, const std::remove_reference_t<T>& value) : value_(value) {}
   T get() { return value_; }
   void finish(Call&) {}
@@ -41,7 +45,10 @@ struct Argument {  // numbers, flags, lists of numbers: passed through
 
 template <>
 struct Argument<const at::Tensor&> {
-  static void see(ArgumentScan& scan, const at::Tensor& tensor) { scan.see(tensor); }
+  template <class Visitor>
+  static void see(Visitor& visitor, const at::Tensor& tensor) {
+    visitor.see(tensor);
+  }
   Argument(Call& call, const at::Tensor& tensor) : alias_(call.alias(tensor)) {}
   const at::Tensor& get() { return alias_; }
   void finish(Call& call) { call.recycle(std::move(alias_)); }
@@ -53,8 +60,12 @@ struct Argument<const at::Tensor&> {
 // A dtype that the result is to have.
 template <>
 struct Argument<std::optional<at::ScalarType>> {
-  static void see(ArgumentScan& scan, const std::optional<at::ScalarType>& dtype) {
-    if (dtype.has_value()) scan.dtypes |= dtype_bit(*dtype);
+  template <class Visitor>
+  static void see(Visitor& visitor, const std::optional<at::ScalarType>& dtype) {
+    if constexpr (std::is_same_v<Visitor, ArgumentScan>) {
+      if (dtype.has_value()) visitor.dtypes |= dtype_bit(*dtype);
+    }
+    visit_value(visitor, dtype);
   }
   Argument(Call&, const std::optional<at::ScalarType>& dtype) : dtype_(dtype) {}
   std::optional<at::ScalarType> get() { return dtype_; }
@@ -66,11 +77,15 @@ struct Argument<std::optional<at::ScalarType>> {
 
 template <>
 struct Argument<at::Tensor&> {
-  static void see(ArgumentScan& scan, const at::Tensor& tensor) { scan.see_written(tensor); }
+  template <class Visitor>
+  static void see(Visitor& visitor, const at::Tensor& tensor) {
+    visitor.see_written(tensor);
+  }
   Argument(Call& call, at::Tensor& tensor) : original_(tensor), alias_(call.alias_to_write(tensor)) {}
   at::Tensor& get() { return alias_; }
   void finish(Call& call) {
     call.restore(original_, alias_);
+    call.count_write(alias_);
     count_int64_values(alias_);
     call.recycle(std::move(alias_));
   }
@@ -82,8 +97,10 @@ struct Argument<at::Tensor&> {
 
 template <>
 struct Argument<const std::optional<at::Tensor>&> {
-  static void see(ArgumentScan& scan, const std::optional<at::Tensor>& tensor) {
-    if (tensor.has_value()) scan.see(*tensor);
+  template <class Visitor>
+  static void see(Visitor& visitor, const std::optional<at::Tensor>& tensor) {
+    if (tensor.has_value()) return visitor.see(*tensor);
+    visitor.absent();
   }
   Argument(Call& call, const std::optional<at::Tensor>& tensor) {
     if (tensor.has_value()) alias_ = call.alias(*tensor);
@@ -100,8 +117,11 @@ struct Argument<const std::optional<at::Tensor>&> {
 // Lists may be written to (foreach and fused optimizers), so their elements are restored too.
 template <class List>
 struct ListArgument {
-  static void see(ArgumentScan& scan, const List& list) {
-    for (const at::Tensor& tensor : list) scan.see_written(tensor);
+  template <class Visitor>
+  static void see(Visitor& visitor, const List& list) {
+    visitor.begin_list(list.size());
+    for (const at::Tensor& tensor : list) visitor.see_written(tensor);
+    visitor.end_list();
   }
   ListArgument(Call& call, const List& list) : originals_(list) {
     aliases_.reserve(list.size());
@@ -139,10 +159,13 @@ struct Argument<const at::ITensorListRef&> : ListArgument<at::ITensorListRef> {
 template <>
 struct Argument<const c10::List<std::optional<at::Tensor>>&> {
   using List = c10::List<std::optional<at::Tensor>>;
-  static void see(ArgumentScan& scan, const List& list) {
+  template <class Visitor>
+  static void see(Visitor& visitor, const List& list) {
+    visitor.begin_list(list.size());
     for (size_t i = 0; i < list.size(); ++i) {
-      if (const std::optional<at::Tensor> tensor = list.get(i); tensor.has_value()) scan.see(*tensor);
+      Argument<const std::optional<at::Tensor>&>::see(visitor, list.get(i));
     }
+    visitor.end_list();
   }
   Argument(Call& call, const List& list) {
     aliases_.reserve(list.size());
@@ -237,35 +260,47 @@ template <class Op, class Kernel, class R, class... A>
 struct TypedImplementation<Op, Kernel, R(A...)> {
   static R call(A... arguments) {
     OperatorEntry& entry = *slot;
-    ArgumentScan scan;
+    ArgumentScan scan(entry.key_seed);
     (Argument<A>::see(scan, arguments), ...);
     if (C10_UNLIKELY(scan.odd || scan.device < 0 || (scan.dtypes & entry.careful.load(std::memory_order_relaxed)))) {
       static const BoxedOperator careful = BoxedOperator::make(Op::name, Op::overload_name, Kernel::boxed_body());
       return c10::impl::BoxedKernelWrapper<R(A...)>::call(careful.kernel, careful.handle, kNeuronKey,
                                                           std::forward<A>(arguments)...);
     }
+    Compilation compilation(entry, scan.hash());
+    if (C10_UNLIKELY(compilation.is_new())) compilation.describe(description(arguments...));
     Call launch(entry.name, scan.device, device::Charge::kScratch);
-    return run(launch, std::index_sequence_for<A...>(), std::forward<A>(arguments)...);
+    launch.note_outputs_in(compilation.description());
+    return run(launch, compilation, std::index_sequence_for<A...>(), std::forward<A>(arguments)...);
   }
 
   inline static OperatorEntry* slot = nullptr;
 
  private:
+  static KeyDescription description(const std::remove_reference_t<A>&... arguments) {
+    KeyDescription description;
+    ((Argument<A>::see(description, arguments), description.end_argument()), ...);
+    return description;
+  }
+
   template <class T>
-  static void count_writes(const T& argument, bool counted) {
+  static void count_writes(Call& launch, const T& argument, bool counted) {
     if constexpr (std::is_same_v<T, at::TensorList>) {
-      if (counted) launch::count_writes(argument);
+      if (!counted) return;
+      launch::count_writes(argument);
+      for (const at::Tensor& tensor : argument) launch.count_write(tensor);
     }
   }
 
   template <size_t... I>
-  static R run(Call& launch, std::index_sequence<I...>, A... arguments) {
+  static R run(Call& launch, Compilation& compilation, std::index_sequence<I...>, A... arguments) {
     std::tuple<Argument<A>...> held{Argument<A>(launch, arguments)...};
     const auto finish = [&] {
       (std::get<I>(held).finish(launch), ...);
-      if (C10_UNLIKELY(slot->counted_lists)) (count_writes(arguments, slot->counted_lists >> I & 1), ...);
+      if (C10_UNLIKELY(slot->counted_lists)) (count_writes(launch, arguments, slot->counted_lists >> I & 1), ...);
       launch.finish();
-      ledger::count_native(*slot);
+      compilation.finish(launch.device());
+      ledger::count_native(*slot, launch.bytes());
     };
     if constexpr (std::is_same_v<R, at::Tensor&>) {
       Kernel::run(std::get<I>(held).get()...);

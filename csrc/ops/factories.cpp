@@ -25,7 +25,8 @@ using backend::PlacementGuard;
 Placement place_on(const char* op, std::optional<c10::Layout> layout, std::optional<c10::Device> device,
                    std::optional<bool> pin_memory) {
   const c10::Device resolved = backend::resolve_device(device.value_or(c10::Device(backend::kNeuron)));
-  TORCH_CHECK(!pin_memory.value_or(false), op, ": pin_memory is for CPU tensors; only dense CPU tensors can be pinned");
+  TORCH_CHECK(!pin_memory.value_or(false), op,
+              ": only dense CPU tensors can be pinned, and this one is to be on neuron; leave pin_memory out");
   if (layout.value_or(c10::kStrided) != c10::kStrided) launch::throw_unsupported_layout(op, *layout);
   return {resolved.index(), device::Charge::kTensor};
 }

@@ -12,12 +12,10 @@
 #include <ATen/ops/batch_norm_gather_stats_ops.h>
 #include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
 #include <ATen/ops/batch_norm_stats_ops.h>
-#include <ATen/ops/histc_ops.h>
 #include <ATen/ops/native_dropout_backward_ops.h>
 
 #include "launch/typed.h"
 #include "ops/kernels/dropout_backward.h"
-#include "ops/kernels/histogram.h"
 #include "ops/kernels/rms_norm.h"
 #include "ops/kernels/rnn_cells.h"
 #include "ops/kernels/sync_batch_norm.h"
@@ -31,8 +29,6 @@ using launch::WrittenKernel;
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   register_typed<op::native_dropout_backward, WrittenKernel<&kernels::native_dropout_backward>>(library);
-
-  register_typed<op::histc, WrittenKernel<&kernels::histc>>(library);
 
   register_typed<op::_thnn_fused_lstm_cell, WrittenKernel<&kernels::thnn_fused_lstm_cell>>(library);
   register_typed<op::_thnn_fused_lstm_cell_backward_impl, WrittenKernel<&kernels::thnn_fused_lstm_cell_backward_impl>>(

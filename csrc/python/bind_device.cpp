@@ -8,8 +8,8 @@
 #include "backend/allocator.h"
 #include "backend/generator.h"
 #include "backend/runtime.h"
+#include "device/clock.h"
 #include "device/heap.h"
-#include "device/topology.h"
 #include "launch/coverage.h"
 #include "python/bindings.h"
 
@@ -32,17 +32,6 @@ int exchange_device(int index) {
   check_index(index);
   backend::current_device_index = index;
   return previous;
-}
-
-py::dict topology() {
-  const device::Topology& topology = device::topology();
-  py::dict result;
-  result["instance"] = topology.instance;
-  result["chip"] = topology.chip;
-  result["device_count"] = topology.device_count;
-  result["devices_per_stack"] = topology.devices_per_stack;
-  result["stack_bytes"] = topology.stack_bytes;
-  return result;
 }
 
 std::map<std::string, int64_t> scratch_stats(int index) {
@@ -85,8 +74,10 @@ void bind_device(py::module_& module) {
   module.def("is_initialized", &backend::is_started);
   module.def("init", &backend::ensure_started);
   module.def("is_in_bad_fork", &backend::is_in_bad_fork);
-  module.def("synchronize", &check_index);  // every op has finished when its call returns
-  module.def("topology", &topology);
+  module.def("synchronize", [](int index) {
+    check_index(index);
+    device::clock::synchronise_device(index);  // in simulated time; every op has finished when its call returns
+  });
 
   module.def("scratch_stats", &scratch_stats);
   module.def("memory_info", &memory_info);

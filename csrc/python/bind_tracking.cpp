@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/Dtype.h>
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -52,12 +53,14 @@ const char* print(const Names<T>& names, T wanted) {
   return "";
 }
 
+c10::ScalarType parse_dtype(const std::string& name) {
+  const auto dtype = py::module_::import("torch").attr(name.c_str());
+  return reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type;
+}
+
 launch::DtypeSet parse_dtypes(const std::vector<std::string>& names) {
   launch::DtypeSet set = 0;
-  for (const std::string& name : names) {
-    const auto dtype = py::module_::import("torch").attr(name.c_str());
-    set |= launch::dtype_bit(reinterpret_cast<THPDtype*>(dtype.ptr())->scalar_type);
-  }
+  for (const std::string& name : names) set |= launch::dtype_bit(parse_dtype(name));
   return set;
 }
 
@@ -70,6 +73,24 @@ void set_coverage(const std::string&, const std::vector<Row>& rows, const std::s
     parsed.push_back({op, parse("route", kRoutes, route), recorded_as, parse_dtypes(dtypes)});
   }
   launch::set_coverage(parsed, parse("default_route", kRoutes, default_route));
+}
+
+using ComputeRow = std::tuple<std::string, std::vector<std::string>, std::string, std::vector<int>,
+                              std::vector<std::optional<std::string>>, bool>;
+
+void set_compute_dtypes(const std::vector<ComputeRow>& rows) {
+  std::vector<launch::ComputeDtypeRow> parsed;
+  parsed.reserve(rows.size());
+  for (const auto& [op, dtypes, computed_in, kept, results, always] : rows) {
+    launch::ComputeDtype rule{
+        .dtypes = parse_dtypes(dtypes), .computed_in = parse_dtype(computed_in), .always = always};
+    for (const int position : kept) rule.kept |= uint64_t{1} << position;
+    for (const auto& result : results) {
+      rule.results.push_back(result.has_value() ? parse_dtype(*result) : c10::ScalarType::Undefined);
+    }
+    parsed.push_back({op, rule});
+  }
+  launch::set_compute_dtypes(parsed);
 }
 
 py::list ledger_rows() {
@@ -98,6 +119,7 @@ py::list ledger_rows() {
 
 void bind_tracking(py::module_& module) {
   module.def("set_coverage", &set_coverage);
+  module.def("set_compute_dtypes", &set_compute_dtypes);
   module.def("set_unrecorded", &launch::set_unrecorded);
   module.def("register_ops", &launch::register_boxed);
   module.def("register_nested_ops", &launch::register_boxed_nested);

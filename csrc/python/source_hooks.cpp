@@ -75,6 +75,8 @@ const char* notice_name(Notice notice) {
       return "unsupported";
     case Notice::kFloat64:
       return "float64";
+    case Notice::kRecompile:
+      return "recompile";
   }
   return "";
 }

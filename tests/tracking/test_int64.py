@@ -68,7 +68,7 @@ def test_count_is_in_the_report_and_cleared() -> None:
         x + 0
         x * 1
     assert report.int64_overflows == 2
-    assert "2 int64 values beyond 32 bits" in str(report)
+    assert "int64: 2 values beyond 32 bits" in str(report)
     assert report.to_dict()["int64_overflows"] == 2
     clear_op_tracking()
     assert overflows() == 0

@@ -57,10 +57,11 @@ def test_bytes_are_what_goes_to_the_host_and_back(function: Callable[[Tensor], A
     assert rows[0].bytes == expected
 
 
-def test_native_ops_move_nothing() -> None:
+def test_bytes_of_native_ops_are_what_they_read_and_write_on_the_device() -> None:
     x = torch.ones(100, device="neuron")
-    x + x, x.cpu()
-    assert {row.bytes for row in op_report().rows if row.route == "native"} == {0}
+    clear_op_tracking()
+    x + x, x.cpu(), x.t()
+    assert {row.op: row.bytes for row in op_report().rows} == {"aten::add.Tensor": 1200, "aten::copy_": 400}
 
 
 def test_sites_are_lines_with_their_calls() -> None:

@@ -6,6 +6,7 @@ device-generic code), or the path of a file in the same format.
 
 from torch_neuron_sim.coverage.active import (
     UNRECORDED,
+    VARIABLE,
     apply,
     coverage_name,
     coverage_table,
@@ -17,6 +18,7 @@ from torch_neuron_sim.coverage.table import DEFAULT, Row, Table, load, names
 __all__ = [
     "DEFAULT",
     "UNRECORDED",
+    "VARIABLE",
     "Row",
     "Table",
     "apply",

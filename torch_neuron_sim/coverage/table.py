@@ -20,6 +20,7 @@ ROUTES = ("native", "fallback", "unsupported")
 COLUMNS = ("op", "route", "recorded_as", "refuses", "source")
 
 _SHIPPED = Path(__file__).parent
+_OTHER_TABLES = ("compute_dtypes", "cost_classes")
 
 
 class Row(NamedTuple):
@@ -40,7 +41,7 @@ class Table:
 
 def names() -> list[str]:
     """The tables that come with the package."""
-    return [ALL, *sorted(path.stem for path in _SHIPPED.glob("*.tsv"))]
+    return [ALL, *sorted(path.stem for path in _SHIPPED.glob("*.tsv") if path.stem not in _OTHER_TABLES)]
 
 
 def load(name: str | os.PathLike[str]) -> Table:

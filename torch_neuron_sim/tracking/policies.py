@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import overload
+from typing import Any, overload
 
 from torch_neuron_sim import _C
 
@@ -70,41 +70,46 @@ _FLOAT64 = Policy(
 )
 _RNG = Policy("rng_mode", "TORCH_NEURON_SIM_RNG", ("shared", "device"), _C.rng_mode, _C.set_rng_mode)
 
+POLICIES = (_FALLBACK, _FLOAT64, _RNG)
+
+# What an argument is that was not given: None, which a caller's variable may hold by mistake, is no legal value.
+_NOT_GIVEN: Any = object()
+
 
 def environment_values() -> dict[Policy, str]:
     """What the environment asks for, or the default. ValueError names the variable and its legal values."""
-    return {policy: policy.from_environment() for policy in (_FALLBACK, _FLOAT64, _RNG)}
+    return {policy: policy.from_environment() for policy in POLICIES}
 
 
 @overload
 def fallback_policy() -> str: ...
 @overload
 def fallback_policy(policy: str) -> PolicyChange: ...
-def fallback_policy(policy: str | None = None) -> str | PolicyChange:
+def fallback_policy(policy: str = _NOT_GIVEN) -> str | PolicyChange:
     """What happens when an operator does not run on the device: ``warn`` (once for each operator), ``silent``, or
     ``error`` (RuntimeError before it runs). ValueError for anything else.
     """
-    return _FALLBACK.read() if policy is None else _FALLBACK.set(policy)
+    return _FALLBACK.read() if policy is _NOT_GIVEN else _FALLBACK.set(policy)
 
 
 @overload
 def float64_policy() -> str: ...
 @overload
 def float64_policy(policy: str) -> PolicyChange: ...
-def float64_policy(policy: str | None = None) -> str | PolicyChange:
+def float64_policy(policy: str = _NOT_GIVEN) -> str | PolicyChange:
     """What native operators do with float64: compute it as float32 and widen the result, with a warning (``warn``) or
     without (``silent``); raise RuntimeError (``error``); or compute in float64, which the device cannot (``exact``).
     ValueError for anything else.
     """
-    return _FLOAT64.read() if policy is None else _FLOAT64.set(policy)
+    return _FLOAT64.read() if policy is _NOT_GIVEN else _FLOAT64.set(policy)
 
 
 @overload
 def rng_mode() -> str: ...
 @overload
 def rng_mode(mode: str) -> PolicyChange: ...
-def rng_mode(mode: str | None = None) -> str | PolicyChange:
+def rng_mode(mode: str = _NOT_GIVEN) -> str | PolicyChange:
     """Where sampling on the device draws from: the CPU's default generator, as on TorchNeuron (``shared``), or a stream
     of each device's own (``device``; seed after choosing it). ValueError for anything else.
     """
-    return _RNG.read() if mode is None else _RNG.set(mode)
+    return _RNG.read() if mode is _NOT_GIVEN else _RNG.set(mode)

@@ -16,6 +16,10 @@ class Float64Warning(UserWarning):
     """A native operator computed float64 as float32."""
 
 
+class RecompileWarning(UserWarning):
+    """An operator compiled for many shapes."""
+
+
 _KINDS: dict[str, tuple[type[UserWarning], str]] = {
     "fallback": (
         FallbackWarning,
@@ -32,6 +36,12 @@ _KINDS: dict[str, tuple[type[UserWarning], str]] = {
         Float64Warning,
         "{op} computes float64 as float32{place}: the device has no float64. torch_neuron_sim.op_report() lists all "
         "such operators; float64_policy('silent') silences this warning, 'exact' computes in float64.",
+    ),
+    "recompile": (
+        RecompileWarning,
+        "{op} compiles again and again{place}: {reason}. On the device each new shape takes a compilation of seconds "
+        "or more; pad that dimension to one size or to a few. torch_neuron_sim.op_report() lists the shapes; "
+        "recompile_limit() sets the number.",
     ),
 }
 

@@ -30,7 +30,7 @@ at::Tensor sum_of_leading(const at::Tensor& grad, int64_t leading) {
   if (leading == 0) return grad.clone();
   std::vector<int64_t> dims(leading);
   std::iota(dims.begin(), dims.end(), 0);
-  return at::sum(grad, dims);
+  return at::sum(grad, dims, /*keepdim=*/false, grad.scalar_type());
 }
 
 // weight is a vector: linear is a matrix-vector product.
@@ -74,7 +74,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor&
   if (output_mask[2]) {
     // The forward folds a contiguous input into a matrix and adds the bias there; another one gets its bias afterwards.
     const bool folded = self.dim() <= 2 || self.is_contiguous();
-    grad_bias = folded ? at::sum(grad, {0}) : sum_of_leading(grad_output, grad_output.dim() - 1);
+    grad_bias = folded ? at::sum(grad, {0}, /*keepdim=*/false, grad.scalar_type())
+                       : sum_of_leading(grad_output, grad_output.dim() - 1);
   }
   return {std::move(grad_self), std::move(grad_weight), std::move(grad_bias)};
 }
