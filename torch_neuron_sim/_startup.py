@@ -34,6 +34,7 @@ def start() -> bool:
             registration.register()
     except Exception as error:
         if not _torch_is_importing():
+            _end_command_line(error)
             raise
         _refusal = error
         return False
@@ -51,6 +52,16 @@ def finish_autoload() -> None:
     if not isinstance(_refusal, RealProductInstalled):
         reason = str(_refusal) if isinstance(_refusal, ImportError | ValueError) else repr(_refusal)
         warnings.warn(f"torch_neuron_sim steps aside, there is no device 'neuron': {reason}", stacklevel=3)
+
+
+def _end_command_line(error: Exception) -> None:
+    """Ends ``python -m torch_neuron_sim`` and ``neuron-sim`` with one line: there is no code of a user's to trace."""
+    # While Python looks for the module of -m, and imports its package, the first argument is "-m".
+    module = sys.argv[:1] == ["-m"] and {f"-m{_PACKAGE}", _PACKAGE} & set(sys.orig_argv)
+    script = sys.argv and Path(sys.argv[0]).name == "neuron-sim"
+    if isinstance(error, ImportError | ValueError) and (module or script):
+        print(f"neuron-sim: error: {error}", file=sys.stderr)
+        raise SystemExit(2)
 
 
 def _torch_is_importing() -> bool:

@@ -40,6 +40,7 @@ COMPOSITES: tuple[str, ...] = (
     "aten::bitwise_right_shift.Scalar_Tensor_out",
     "aten::bitwise_right_shift.Tensor_Scalar",
     "aten::bitwise_right_shift.Tensor_Scalar_out",
+    "aten::conj_physical_",  # its device-neutral kernel calls the function of a device that it knows
     "aten::constant_pad_nd",
     "aten::dot.out",
     "aten::embedding",

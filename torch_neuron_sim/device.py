@@ -1,5 +1,6 @@
 """Devices: how many there are, which is current, and how a program names one."""
 
+import operator
 from types import TracebackType
 
 import torch
@@ -13,7 +14,7 @@ def _get_device_index(device: Device, optional: bool = False, allow_cpu: bool = 
     """The index of a device given as int, ``"neuron:1"``, ``"1"`` or torch.device.
 
     Without an index, or for None: the current device if ``optional``, else ValueError. A CPU device gives None if
-    ``allow_cpu``. ValueError for a device of another type and for an index out of range.
+    ``allow_cpu``. ValueError for a device of another type and for an index out of range, TypeError for anything else.
     """
     if isinstance(device, str):
         device = int(device) if device.isdecimal() else _parse(device)
@@ -21,20 +22,27 @@ def _get_device_index(device: Device, optional: bool = False, allow_cpu: bool = 
         if allow_cpu and device.type == "cpu":
             return None
         if device.type != "neuron":
-            raise ValueError(f"Expected neuron device, got '{device}'")
+            raise _not_a_neuron_device(device)
         device = device.index
     if device is None:
         if not optional:
             raise ValueError("Expected a neuron device with an index, e.g. 'neuron:0' or 0")
         return _C.current_device()
-    return check_index(device)
+    try:
+        return check_index(operator.index(device))
+    except TypeError:
+        raise TypeError(f"Expected a device as int, str or torch.device, got {device!r}") from None
 
 
 def _parse(device: str) -> torch.device:
     try:
         return torch.device(device)
     except RuntimeError:
-        raise ValueError(f"Expected neuron device, got '{device}'") from None
+        raise _not_a_neuron_device(device) from None
+
+
+def _not_a_neuron_device(device: str | torch.device) -> ValueError:
+    return ValueError(f"Expected neuron device, got '{device}'; name one as 'neuron', 'neuron:0' or 0")
 
 
 def device_index(device: Device) -> int:
@@ -131,12 +139,3 @@ class device_of(device):
 
 def _sleep(cycles: int) -> None:
     """Does nothing, as on TorchNeuron."""
-
-
-def get_dynamo_metrics() -> dict[str, int]:
-    """Metrics of torch.compile: none, because it is not simulated."""
-    return {}
-
-
-def reset_dynamo_metrics() -> None:
-    """Nothing to reset: see get_dynamo_metrics."""

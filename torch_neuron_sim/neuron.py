@@ -13,15 +13,14 @@ from torch_neuron_sim.device import (
     device_count,
     device_of,
     get_device_name,
-    get_dynamo_metrics,
     init,
     is_available,
     is_initialized,
-    reset_dynamo_metrics,
     set_device,
     synchronize,
 )
 from torch_neuron_sim.device import init as _lazy_init
+from torch_neuron_sim.dynamo import get_dynamo_metrics, reset_dynamo_metrics
 from torch_neuron_sim.hardware import get_device_properties
 from torch_neuron_sim.memory import (
     empty_cache,

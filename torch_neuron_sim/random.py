@@ -28,8 +28,16 @@ def get_rng_state_all() -> list[torch.Tensor]:
 
 
 def set_rng_state(new_state: torch.Tensor, device: Device = None) -> None:
-    """Sets the state of a device's default generator. RuntimeError for a state of the wrong size."""
-    _C.default_generator(device_index(device)).set_state(new_state)
+    """Sets the state of a device's default generator. TypeError for anything but a uint8 CPU tensor, RuntimeError for a
+    state of the wrong size.
+    """
+    if new_state.device.type != "cpu" or new_state.dtype != torch.uint8:
+        raise TypeError(
+            f"set_rng_state: the state has to be a uint8 tensor on cpu, got {new_state.dtype} on {new_state.device}; "
+            "load checkpoints with map_location='cpu', or move the state with .cpu()"
+        )
+    # A copy, because PyTorch's generators read a state from the start of its storage, whatever view they are given.
+    _C.default_generator(device_index(device)).set_state(new_state.clone())
 
 
 def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:

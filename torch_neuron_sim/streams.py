@@ -28,7 +28,10 @@ class Stream(torch.Stream):
     def wait_stream(self, stream: torch.Stream) -> None:
         """Later work on this stream waits for what is on the other now. RuntimeError if that is on another device."""
         if stream.device_index != self.device_index:
-            raise RuntimeError(f"wait_stream: a stream of {self.device} cannot wait for a stream of {stream.device}")
+            raise RuntimeError(
+                f"wait_stream: a stream of {self.device} cannot wait for a stream of {stream.device}; "
+                "call synchronize() on the other stream instead"
+            )
         super().wait_stream(stream)
 
     def record_event(self, event: torch.Event | None = None) -> torch.Event:
@@ -45,13 +48,17 @@ class Event(torch.Event):
         return super().__new__(cls, device="neuron", enable_timing=enable_timing, blocking=blocking)
 
     def elapsed_time(self, end_event: torch.Event) -> float:
-        """Milliseconds between the two ``record()`` calls, by the host's clock. ValueError for an event that was made
-        without ``enable_timing`` or not recorded, RuntimeError for events of different devices.
+        """Simulated milliseconds of the device between the two events (docs/hardware.md); with TORCH_NEURON_SIM_TIME=0
+        milliseconds of the host between the two ``record()`` calls. RuntimeError for an event that was made without
+        ``enable_timing`` or not recorded, as on TorchNeuron, and for events of different devices.
         """
         # torch.Event subtracts only from an event of its own type, so both are subtracted from such a one.
         now = torch.Event(device=self.device, enable_timing=True)
         now.record(torch.accelerator.current_stream(self.device))
-        return super().elapsed_time(now) - torch.Event.elapsed_time(end_event, now)
+        try:
+            return super().elapsed_time(now) - torch.Event.elapsed_time(end_event, now)
+        except ValueError as error:  # torch.Event's own type for an event without timing or record
+            raise RuntimeError(str(error)) from None
 
 
 class StreamContext:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import copy
 import math
-import os
 import platform
 import re
 import sys
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor
 
 from torch_neuron_sim import __version__, fallback_policy, record
+from torch_neuron_sim.cli.arguments import STDOUT, BadArgument, is_writable
 from torch_neuron_sim.cli.gpt import GPT, GPTConfig, Text, Trainer, build_gpt, load_text
 from torch_neuron_sim.cli.progress import Progress
 from torch_neuron_sim.cli.result import Result
@@ -32,16 +32,13 @@ losses and parameters. Shows the operators that fell back to CPU with the lines 
 called them, the peak device memory, and the time per step next to CPU's."""
 
 EPILOG = """\
-exit code: 0 the device agrees with CPU; 1 it does not, with the reason; 2 bad argument
+exit code: 0 the device agrees with CPU; 1 it does not, with the reason; 2 bad argument;
+130 interrupted by Ctrl-C
 
 --device cpu compares the CPU with itself, which shows whether this machine repeats itself."""
 
 BATCH = 16
 CONTROL_STEPS = 5
-
-
-class BadArgument(ValueError):
-    """An argument that parses but cannot be used on this machine; the text is one line."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,19 +53,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DEVICE",
         help="neuron, neuron:N or cpu (default: %(default)s)",
     )
-    parser.add_argument("--json", type=_writable, metavar="FILE", help="write the result to FILE as JSON, too")
+    parser.add_argument(
+        "--json",
+        type=_writable,
+        metavar="FILE",
+        help="write the result to FILE as JSON, too; - is stdout, and the rest goes to stderr then",
+    )
     parser.add_argument("--no-progress", action="store_true", help="draw no progress bar")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the verdict only, and no progress bar")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the job for arguments as ``add_arguments`` parses them; 0 if the device agrees with CPU, else 1."""
+    with contextlib.redirect_stdout(sys.stderr) if args.json == STDOUT else contextlib.nullcontext():
+        result = _run(args)
+    if result is None:
+        return 1
+    if args.json == STDOUT:
+        print(result.to_json())
+    elif args.json is not None:
+        Path(args.json).write_text(result.to_json(), encoding="utf-8")
+    return 0 if result.ok else 1
+
+
+def _run(args: argparse.Namespace) -> Result | None:
+    """None, after a line on stderr, when the text to train on is missing."""
     device, instance, devices, hbm_bytes = _hardware(args.device)
     try:
         text = load_text()
     except FileNotFoundError as error:
         print(f"FAILED: {error}", file=sys.stderr)
-        return 1
+        return None
     model = build_gpt(GPTConfig(len(text.characters)), args.seed)
     result = Result(
         versions={
@@ -93,9 +108,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         print(result.findings())
     print(result.verdict())
-    if args.json is not None:
-        args.json.write_text(result.to_json(), encoding="utf-8")
-    return 0 if result.ok else 1
+    return result
 
 
 def compare(result: Result, model: GPT, text: Text, device: torch.device, progress: Progress) -> None:
@@ -210,8 +223,7 @@ def _device(text: str) -> str:
     return text
 
 
-def _writable(text: str) -> Path:
-    path = Path(text)
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+def _writable(text: str) -> str:
+    if not is_writable(text):
         raise argparse.ArgumentTypeError(f"cannot write to {text!r}")
-    return path
+    return text

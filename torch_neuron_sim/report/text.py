@@ -1,13 +1,17 @@
-"""The report as a table for a terminal."""
+"""The report as text for a terminal."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from torch_neuron_sim.report.rows import OpRow
+from torch_neuron_sim.report.formats import format_bytes, format_share, plural, relative
+from torch_neuron_sim.report.rows import OpRow, Place
 
-HEADER = ("route", "operator", "calls", "bytes moved", "reason")
+__all__ = ["HEADER", "cells", "format_bytes", "place", "render", "section", "sites", "totals"]
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+HEADER = ("route", "operator", "calls", "bytes", "reason")
+
 _ROUTES = ("unsupported", "fallback", "float64", "native")
+_VERBS = {"unsupported": "moved", "fallback": "moved", "native": "read and written"}
 
 
 def render(heading: Sequence[str], rows: Sequence[OpRow]) -> str:
@@ -23,43 +27,52 @@ def render(heading: Sequence[str], rows: Sequence[OpRow]) -> str:
     return "\n".join(lines).rstrip()
 
 
+def section(title: str, lines: Sequence[str]) -> str:
+    """A titled list, after an empty line; nothing without lines."""
+    return "\n".join(["", "", f"{title}:", *(f"- {line}" for line in lines)]) if lines else ""
+
+
 def cells(row: OpRow) -> tuple[str, ...]:
     """The row under HEADER. A fallback goes by the name that get_fallback_ops() uses."""
-    name = row.op if row.route == "native" else row.recorded_as
-    return row.route, name, str(row.calls), format_bytes(row.bytes), row.reason
+    return row.route, row.name, str(row.calls), format_bytes(row.bytes), row.reason
+
+
+def place(where: Place) -> str:
+    return str(replace(where, filename=relative(where.filename)))
 
 
 def sites(row: OpRow) -> list[str]:
     """The lines the row was called from, the busiest first."""
-    found = [f"{site} ({_plural(site.calls, 'call')})" for site in sorted(row.sites, key=lambda site: -site.calls)]
+    ordered = sorted(row.sites, key=lambda site: -site.calls)
+    found = [f"{place(site)} ({plural(site.calls, 'call')})" for site in ordered]
     if row.sites_dropped:
-        found.append(f"{_plural(row.sites_dropped, 'call')} from other lines")
+        found.append(f"{plural(row.sites_dropped, 'call')} from other lines")
     return found
 
 
 def totals(rows: Iterable[OpRow]) -> list[str]:
-    """One line for each route that occurs, the worst first."""
+    """One line for each route that occurs, the worst first, with its share of all bytes where native ones are known."""
+    rows = list(rows)
+    # A float64 row repeats calls that are in a native row as well.
+    native = sum(row.bytes for row in rows if row.route == "native")
+    whole = native + sum(row.moved for row in rows)
     found = []
     for route in _ROUTES:
         chosen = [row for row in rows if row.route == route]
-        if chosen:
-            operators = len({row.op for row in chosen})
-            line = f"{route}: {_plural(operators, 'operator')}, {_plural(sum(row.calls for row in chosen), 'call')}"
-            moved = sum(row.bytes for row in chosen)
-            found.append(f"{line}, {format_bytes(moved)} moved" if moved else line)
+        if not chosen:
+            continue
+        calls = plural(sum(row.calls for row in chosen), "call")
+        line = f"{route}: {plural(len({row.op for row in chosen}), 'operator')}, {calls}"
+        size = sum(row.bytes for row in chosen)
+        if route == "float64":
+            line += " computed as float32"
+        elif size:
+            line += f", {format_bytes(size)} {_VERBS[route]}"
+            line += f", {format_share(size, whole)} of all bytes" if native else ""
+        found.append(line)
     return found
 
 
-def format_bytes(count: int) -> str:
-    """Bytes in the largest binary unit that leaves a number of at least 1."""
-    power = min(max(count.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
-    return f"{count} B" if power == 0 else f"{count / 1024**power:.1f} {_UNITS[power]}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _line(values: Sequence[str], widths: Sequence[int]) -> str:
-    route, name, calls, moved, reason = values
-    return f"{route:<{widths[0]}}  {name:<{widths[1]}}  {calls:>{widths[2]}}  {moved:>{widths[3]}}  {reason}".rstrip()
+    route, name, calls, size, reason = values
+    return f"{route:<{widths[0]}}  {name:<{widths[1]}}  {calls:>{widths[2]}}  {size:>{widths[3]}}  {reason}".rstrip()

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import torch_neuron_sim
-from torch_neuron_sim.report import OpReport
+from torch_neuron_sim.report import text
 
 MARKER = "no_fallback"
 
@@ -38,8 +38,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         result = yield
     rows = [row for row in report.rows if row.route in ("fallback", "unsupported") and row.recorded_as not in allowed]
     if rows:
-        rest = OpReport(report.coverage, report.instance, rows, 0)
-        pytest.fail(f"{len(rows)} op(s) did not run on the neuron device\n{rest}", pytrace=False)
+        table = text.render(text.totals(rows), rows)
+        pytest.fail(f"{len(rows)} op(s) did not run on the neuron device\n{table}", pytrace=False)
     return result
 
 
