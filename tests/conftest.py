@@ -16,6 +16,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 import torch_neuron_sim
+from torch_neuron_sim import _C
 
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -68,7 +69,7 @@ for line in sys.stdin:
         sys.path[:0] = request["path"]
         for descriptor, path in ((1, request["out"]), (2, request["err"])):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), descriptor)
-        signal.alarm(60)
+        signal.alarm(180)
         status = 0
         try:
             exec(request["code"], {"__name__": "__main__"})
@@ -117,6 +118,39 @@ def fresh_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunPython
             return subprocess.CompletedProcess(code, status, out.read_text(), err.read_text())
 
         yield run
+
+
+@pytest.fixture
+def built_for_another_torch(tmp_path: Path) -> Path:
+    """A folder with this package, as if built for torch 2.99."""
+    folder = tmp_path / "built_for_another_torch"
+    package = folder / "torch_neuron_sim"
+    package.mkdir(parents=True)
+    sources = {entry.name: entry for entry in Path(torch_neuron_sim.__file__).parent.iterdir()}
+    sources.update((entry.name, entry) for entry in Path(_C.__file__).parent.iterdir())
+    for name in sources.keys() - {"__pycache__", "_build_info.py"}:
+        (package / name).symlink_to(sources[name])
+    (package / "_build_info.py").write_text('TORCH_VERSION = "2.99.0+cpu"\n')
+    return folder
+
+
+@pytest.fixture
+def fake_distribution(tmp_path: Path) -> Callable[..., Path]:
+    """``fake_distribution("torch-neuronx", package=True, metadata=True)``: a folder with an installed distribution."""
+
+    def make(name: str, package: bool = True, metadata: bool = True, code: str = "") -> Path:
+        folder, module = tmp_path / "fake", name.replace("-", "_")
+        folder.mkdir(exist_ok=True)
+        if package:
+            (folder / module).mkdir()
+            (folder / module / "__init__.py").write_text(code)
+        if metadata:
+            info = folder / f"{module}-2.13.3.0.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.13.3.0\n")
+        return folder
+
+    return make
 
 
 @pytest.fixture

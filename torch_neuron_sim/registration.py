@@ -3,7 +3,18 @@
 import torch
 from torch.utils.backend_registration import generate_methods_for_privateuse1_backend, rename_privateuse1_backend
 
-from torch_neuron_sim import _C, _shutdown, batching, data_parallel, dlpack, dynamo, flops, multiprocessing, printing
+from torch_neuron_sim import (
+    _C,
+    _shutdown,
+    batching,
+    data_parallel,
+    dlpack,
+    dynamo,
+    flops,
+    multiprocessing,
+    printing,
+    profiler,
+)
 from torch_neuron_sim.compat import distributed
 from torch_neuron_sim.composites import COMPOSITES
 
@@ -52,6 +63,7 @@ def register() -> None:
     dynamo.install()
     flops.install()
     batching.install()
+    profiler.install()
     distributed.install()
     data_parallel.install()
     if alias:

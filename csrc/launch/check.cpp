@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include "launch/nested.h"
+#include "launch/unsupported_layout.h"
 
 namespace neuron::launch {
 
@@ -11,23 +12,12 @@ void throw_two_devices(const std::string& op, c10::Device first, c10::Device sec
               second, "! (when ", op, " was called; move the tensors to one device with .to())");
 }
 
-namespace {
-
-template <class Name>
-[[noreturn]] void refuse(const std::string& op, const Name& layout) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, op, ": tensors of layout ", layout,
-                              " are not supported on neuron; use a dense tensor (.to_dense() or .dequantize()), or do "
-                              "this step on CPU (.cpu()) and move the dense result");
-}
-
-}  // namespace
-
-void throw_unsupported_layout(const std::string& op, c10::Layout layout) { refuse(op, layout); }
+void throw_unsupported_layout(const std::string& op, c10::Layout layout) { refuse_layout(op, c10::str(layout)); }
 
 void throw_unsupported_layout(const std::string& op, const c10::TensorImpl* tensor) {
   // A quantized tensor's layout is strided.
-  if (tensor->key_set().has(c10::DispatchKey::Quantized)) refuse(op, "quantized");
-  refuse(op, tensor->layout());
+  if (tensor->key_set().has(c10::DispatchKey::Quantized)) refuse_layout(op, "quantized");
+  throw_unsupported_layout(op, tensor->layout());
 }
 
 void ArgumentCheck::see(const at::Tensor& tensor, const PlannedArgument& planned) {

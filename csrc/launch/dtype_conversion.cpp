@@ -128,7 +128,13 @@ Tensor DtypeConversion::convert_result(Tensor&& result, size_t position, const O
     if (pair.converted.is_same(result)) return pair.alias;
   }
   for (const Tensor& written : kept_written_) {
-    if (written.is_same(result)) return std::move(result);
+    if (!written.is_same(result)) continue;
+    // out= of another dtype: it gets what the result's own dtype holds.
+    const ScalarType dtype = asked_ ? asked_dtype_ : operands.result_dtype();
+    if (dtype != ScalarType::Undefined && written.is_floating_point()) {
+      at::_ops::copy_::call(result, cast(written, dtype), false);
+    }
+    return std::move(result);
   }
   const ScalarType dtype = result_dtype(result, position, operands);
   return dtype == ScalarType::Undefined ? std::move(result) : cast(result, dtype);

@@ -40,11 +40,13 @@ c10::SafeKernelFunction& backward_kernel() {
   return *kernel;
 }
 
-// That kernel knows no forward-mode derivative, which CPU has through the decomposition.
+// That kernel knows no forward-mode derivative, and linear_backward no complex numbers; CPU has both through the
+// decomposition.
 at::Tensor linear_autograd(c10::DispatchKeySet keys, const at::Tensor& input, const at::Tensor& weight,
                            const std::optional<at::Tensor>& bias) {
   const at::Tensor& added = bias.has_value() ? *bias : at::Tensor();
-  if (C10_UNLIKELY(has_tangent(input) || has_tangent(weight) || has_tangent(added))) {
+  if (C10_UNLIKELY(input.is_complex() || weight.is_complex() || has_tangent(input) || has_tangent(weight) ||
+                   has_tangent(added))) {
     return at::native::linear(input, weight, bias);
   }
   const auto wants_gradient = [](const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); };

@@ -4,14 +4,13 @@
 #include <torch/library.h>
 
 #include "launch/registration.h"
+#include "launch/unsupported_layout.h"
 
 namespace neuron::ops {
 namespace {
 
 void refuse(const char* layout, const c10::OperatorHandle& op) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, op.operator_name(), ": ", layout,
-                              " tensors are not supported on neuron; use a dense tensor (.to_dense() or "
-                              ".dequantize()), or do this step on CPU (.cpu()) and move the dense result");
+  launch::refuse_layout(c10::toString(op.operator_name()), layout);
 }
 void refuse_sparse(const c10::OperatorHandle& op, torch::jit::Stack*) { refuse("sparse", op); }
 void refuse_compressed(const c10::OperatorHandle& op, torch::jit::Stack*) { refuse("sparse compressed", op); }

@@ -36,6 +36,34 @@ def test_set_device(device: Any) -> None:
         assert current() == 1
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_an_integer_is_a_neuron_device(index: int) -> None:
+    device = torch.device("neuron", index)
+    assert torch.device(index) == device
+    for tensor in (
+        torch.ones(1, device=index),
+        torch.tensor([1], device=index),
+        torch.arange(3, device=index),
+        torch.ones(1).to(index),
+        torch.ones(1).to(index, torch.float16),
+        torch.ones(1, device="neuron:3").to(index),
+        torch.ones(1).neuron(index),
+        torch.ones(1).new_zeros(2, device=index),
+        torch.zeros_like(torch.ones(1), device=index),
+        torch.nn.Linear(1, 1, device=index).weight,
+        torch.nn.Linear(1, 1).to(index).weight,
+        torch.nn.Linear(1, 1).to_empty(device=index).weight,
+    ):
+        assert tensor.device == device
+        assert tensor.get_device() == index
+        assert tensor.to(index) is tensor
+        assert tensor.to(f"neuron:{index}") is tensor
+    with torch.device(index):
+        assert torch.ones(1).device == device
+    assert torch.Generator(device=index).device == torch.Stream(device=index).device == device
+    assert torch.neuron.current_device() == 0
+
+
 def test_contexts_nest_and_restore() -> None:
     with torch.neuron.device(1):
         assert current() == 1

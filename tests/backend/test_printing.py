@@ -32,6 +32,22 @@ def test_a_tensor_prints_as_on_cpu_plus_its_device(make: object) -> None:
     assert "".join(without.split()) == "".join(cpu.split())
 
 
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2,
+        torch.int64, torch.int8, torch.uint8, torch.uint16, torch.bool, torch.complex64, torch.complex128,
+    ],
+)  # fmt: skip
+def test_every_dtype_prints_as_on_cpu_plus_its_device(dtype: torch.dtype) -> None:
+    for values in (torch.ones(20), torch.arange(6).view(3, 2).t() * 1.5, torch.tensor(3.0), torch.empty(0, 2)):
+        tensor = values.to(dtype)
+        neuron = repr(tensor.to("neuron"))
+        assert "device='neuron:0'" in neuron
+        cpu = "".join(repr(tensor).split())
+        assert "".join(neuron.split()).replace(",device='neuron:0'", "").replace("device='neuron:0',", "") == cpu
+
+
 def test_printing_is_not_recorded_and_does_not_warn(recwarn: pytest.WarningsRecorder) -> None:
     tensor = torch.ones(30, 30, dtype=torch.float64, device="neuron") / 3
     torch_neuron_sim.clear_op_tracking()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -123,6 +124,29 @@ def test_fork_rng_restores_the_stream(mode: str) -> None:
         with torch.random.fork_rng(devices=[1], device_type="neuron"):
             torch.rand(5, device="neuron:1")
         assert torch.rand(3, device="neuron:1").tolist() == expected
+
+
+@pytest.mark.parametrize("arguments", [{}, {"device_type": "neuron"}, {"devices": [0], "device_type": "neuron"}])
+def test_fork_rng_restores_both_streams_however_it_is_called(arguments: dict[str, Any]) -> None:
+    torch.manual_seed(8)
+    expected = torch.rand(2, device="neuron").tolist(), torch.rand(2).tolist()
+    torch.manual_seed(8)
+    with torch.random.fork_rng(**arguments):
+        torch.rand(9, device="neuron"), torch.rand(9)
+        torch.manual_seed(99)
+    assert (torch.rand(2, device="neuron").tolist(), torch.rand(2).tolist()) == expected
+    torch.manual_seed(8)
+    with torch.random.fork_rng(enabled=False):
+        torch.rand(9, device="neuron")
+    assert torch.rand(2, device="neuron").tolist() != expected[0]
+
+
+def test_states_of_the_wrong_kind_are_refused_and_change_nothing() -> None:
+    before = neuron.get_rng_state()
+    for state in (before.neuron(), before.float()):
+        with pytest.raises(TypeError, match="set_rng_state: the state has to be a uint8 tensor on cpu"):
+            neuron.set_rng_state(state)
+    assert torch.equal(neuron.get_rng_state(), before)
 
 
 def test_checkpointed_dropout_draws_the_same_mask_again() -> None:

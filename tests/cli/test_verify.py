@@ -20,6 +20,7 @@ from torch import Tensor
 from torch_neuron_sim.cli import main, verify
 from torch_neuron_sim.cli.gpt import Trainer
 from torch_neuron_sim.cli.result import SCHEMA_VERSION, Result
+from torch_neuron_sim.report.formats import relative
 
 STEPS = 4
 FIELDS = {field.name for field in dataclasses.fields(Result)} | {"schema_version"}
@@ -62,7 +63,7 @@ def test_fallbacks_are_listed_with_the_line_that_caused_them(
     assert row["bytes"] > 0
     (site,) = row["sites"]
     assert ".argmax(" in linecache.getline(site["filename"], site["line"])
-    assert f"{site['filename']}:{site['line']} in {site['function']}" in capsys.readouterr().out
+    assert f"{relative(site['filename'])}:{site['line']} in {site['function']}" in capsys.readouterr().out
 
 
 def test_same_seed_same_losses_other_seed_other_losses(tmp_path: Path) -> None:
@@ -144,6 +145,13 @@ def test_quiet_prints_the_verdict_alone(capsys: pytest.CaptureFixture[str]) -> N
     captured = capsys.readouterr()
     assert captured.out == "OK: cpu again agrees with cpu\n"
     assert captured.err == ""
+
+
+def test_json_on_stdout_is_nothing_but_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--steps", "1", "--device", "cpu", "--no-progress", "--json", "-"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["ok"]
+    assert captured.err.endswith("OK: cpu again agrees with cpu\n")
 
 
 def test_module_runs_as_a_program() -> None:

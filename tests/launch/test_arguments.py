@@ -117,3 +117,6 @@ def test_scalars_of_every_python_type(same_as_cpu: Compare) -> None:
     for x in (torch.arange(4), torch.arange(4.0), torch.arange(4, dtype=torch.uint8), torch.arange(4).half()):
         for scalar in (True, 2, 2.5, 1j, float("nan"), float("inf")):
             same_as_cpu(lambda x, s=scalar: [x + s, s * x, x == s, 1 + x * s], x)
+        for scalar in (-2.0, -0.0, 3):
+            same_as_cpu(lambda x, s=scalar: [torch.copysign(x, s), torch.xlogy(x, s), torch.pow(2.0, x), s - x], x)
+            same_as_cpu(lambda x, s=scalar: [torch.where(x > 1, x, s), torch.full_like(x, abs(s)), torch.rsub(x, s)], x)

@@ -98,6 +98,33 @@ def test_host_scalar_with_lists_and_optional_arguments() -> None:
     ]
 
 
+# Elements of host tensors, none of them first in its storage.
+ELEMENTS = {
+    "element": torch.tensor([9.0, 2.0, 7.0])[2],
+    "element of a column": torch.tensor([[1.0, 5.0], [3.0, 8.0]])[:, 1][1],
+    "element of a transpose": torch.tensor([[1.0, 5.0], [3.0, 8.0]]).t()[1, 0],
+    "element of a step": torch.arange(9.0)[1::3][2],
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_host_scalar_is_read_where_it_lies_in_its_storage(name: str) -> None:
+    scalar = ELEMENTS[name]
+    value = scalar.item()
+    for element in (scalar, torch.stack([-scalar, scalar]).to("neuron")[1]):
+        x, mask = torch.full((2,), 4.0, device="neuron"), torch.tensor([True, False], device="neuron")
+        assert (x * element).tolist() == (element * x).tolist() == [4 * value] * 2
+        assert (element - x).tolist() == [value - 4] * 2
+        assert (x > element).tolist() == [value < 4] * 2
+        assert torch.maximum(x, element).tolist() == [max(4, value)] * 2
+        assert torch.atan2(x, element).tolist() == torch.atan2(x.cpu(), scalar).tolist()
+        assert torch.where(mask, element, x).tolist() == x.masked_fill(mask, element).tolist() == [value, 4]
+        assert x.clone().fill_(element).tolist() == [value] * 2
+        assert x.clone().mul_(element).tolist() == [4 * value] * 2
+        x[1] = element
+        assert x.tolist() == [4, value]
+
+
 @pytest.mark.parametrize(
     "index",
     [

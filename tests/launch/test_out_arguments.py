@@ -63,6 +63,37 @@ def test_out_of_any_size_ends_as_on_cpu(same_as_cpu: Compare, name: str) -> None
         assert result.device.type == "neuron"
 
 
+TWO_RESULTS: dict[str, Callable[..., Any]] = {
+    "sort": lambda x, out: torch.sort(x, out=out),
+    "topk": lambda x, out: torch.topk(x, 2, out=out),
+    "min": lambda x, out: torch.min(x, 1, out=out),
+    "cummax": lambda x, out: torch.cummax(x, 1, out=out),
+    "mode": lambda x, out: torch.mode(x, 1, out=out),
+}
+
+
+@pytest.mark.parametrize("name", TWO_RESULTS)
+def test_two_outs_of_any_sizes_end_as_on_cpu(same_as_cpu: Compare, name: str) -> None:
+    def run(x: Tensor, values: Tensor, indices: Tensor) -> list[Tensor]:
+        found = TWO_RESULTS[name](x, (values, indices))
+        assert (found[0].data_ptr(), found[1].data_ptr()) == (values.data_ptr(), indices.data_ptr())
+        return [*found, values, indices]
+
+    x = torch.tensor([[3.0, 1.0, 2.0, 2.0], [6.0, 5.0, 4.0, 5.0], [0.0, -1.0, -2.0, -1.0]])
+    for values, indices in zip(outputs(torch.float32).values(), outputs(torch.int64).values(), strict=True):
+        same_as_cpu(run, x, values, torch.empty(0, dtype=torch.int64))
+        same_as_cpu(run, x, torch.empty(0), indices)
+
+
+def test_strided_out_is_written_in_place_and_its_gaps_stay(same_as_cpu: Compare) -> None:
+    def run(x: Tensor, wide: Tensor, tall: Tensor) -> list[Tensor]:
+        torch.add(x, 1, out=wide[:, ::2])
+        torch.sort(x, out=(tall.t()[:, 1:], torch.empty(2, 3, dtype=torch.int64, device=x.device)))
+        return [wide, tall]
+
+    same_as_cpu(run, torch.tensor([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]]), torch.zeros(2, 6), torch.zeros(4, 2))
+
+
 def test_resizing_warns_as_on_cpu() -> None:
     x = torch.ones(5, device="neuron")
     with pytest.warns(UserWarning, match="An output with one or more elements was resized"):

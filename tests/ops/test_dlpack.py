@@ -110,7 +110,12 @@ def test_from_numpy_and_buffers() -> None:
     array[:] = 0
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert torch.frombuffer(bytearray(b"\x01\x02"), dtype=torch.uint8).to("neuron").tolist() == [1, 2]
-    assert torch.asarray(array, device="neuron").tolist() == [[0] * 3] * 2
+    for convert in (torch.asarray, torch.as_tensor):
+        made = convert(array, device="neuron")
+        array[0, 0] += 1
+        assert made[0, 0] == array[0, 0] - 1  # a copy
+    assert torch.tensor(numpy.float32(2.5), device="neuron").item() == 2.5
+    assert torch.tensor(numpy.eye(2), device="neuron").dtype == torch.float64
     assert torch.asarray(x) is x
 
 
@@ -127,5 +132,8 @@ def test_pointers_are_of_the_device() -> None:
 def test_array_interface_is_not_offered() -> None:
     x = torch.ones(2, device="neuron")
     assert not hasattr(x, "__cuda_array_interface__")
+    assert not hasattr(x, "__array_interface__")
+    with pytest.raises(TypeError, match="bytes-like object"):
+        memoryview(x)
     with pytest.raises(TypeError, match="can't convert neuron:0"):
         x.__array__()

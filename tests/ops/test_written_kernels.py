@@ -158,6 +158,22 @@ def test_linear(same_as_cpu: SameAsCpu, leading: tuple[int, ...], dtype: torch.d
             same_as_cpu(F.linear, other, weight, *arguments)
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_linear_of_complex_numbers(same_as_cpu: SameAsCpu, dtype: torch.dtype) -> None:
+    """Gradients of complex numbers are conjugated; CPU has them through the decomposition of linear."""
+    generator = torch.Generator().manual_seed(0)
+    x, weight, bias = (torch.randn(shape, dtype=dtype, generator=generator) for shape in ((5, 3), (4, 3), (4,)))
+
+    def run(*arguments: torch.Tensor) -> list[torch.Tensor]:
+        leaves = [each.detach().requires_grad_() for each in arguments]
+        result = torch.nn.functional.linear(*leaves)
+        first = torch.autograd.grad(result, leaves, torch.full_like(result, 1 - 2j), create_graph=True)
+        second = torch.autograd.grad(first[0].sum(), leaves[1], torch.tensor(1j, device=result.device, dtype=dtype))
+        return [result, torch.nn.functional.linear(leaves[0].conj(), *leaves[1:]), *first, *second]
+
+    same_as_cpu(run, x, weight, bias)
+
+
 def test_linear_with_a_vector_as_weight(same_as_cpu: SameAsCpu) -> None:
     for shape in ((5,), (4, 5), (2, 4, 5)):
         same_as_cpu(F.linear, randn(*shape), randn(5))

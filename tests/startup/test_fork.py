@@ -99,6 +99,9 @@ def use():
     tensor = torch.arange(4., device="neuron", requires_grad=True)
     (tensor * tensor).sum().backward()
     return tensor.grad.tolist()
+# Asking is no use.
+assert torch.accelerator.is_available() and torch.accelerator.device_count() == torch.neuron.device_count() >= 1
+assert torch.accelerator.current_accelerator().type == "neuron" and torch.neuron.current_device() == 0
 expected = [0.0, 2.0, 4.0, 6.0]
 assert in_child(use) == str(expected)
 assert in_child(torch.neuron._is_in_bad_fork) == "False"

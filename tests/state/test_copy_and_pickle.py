@@ -73,6 +73,35 @@ class Tagged(Tensor):
         return super().new_empty(*args, **kwargs).as_subclass(Tagged)
 
 
+def test_parameter_stays_one(duplicate: Callable[[Any], Any]) -> None:
+    for parameter in (nn.Parameter(torch.ones(2, device="neuron:1")), nn.Parameter(torch.ones(2), False).neuron()):
+        made = duplicate(parameter)
+        assert type(made) is type(parameter)
+        assert (made.device, made.requires_grad) == (parameter.device, parameter.requires_grad)
+        assert made.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64], ids=str)
+def test_dtypes_survive(duplicate: Callable[[Any], Any], dtype: torch.dtype) -> None:
+    tensor = torch.tensor([0, 1, 1]).to(dtype)
+    for made in (duplicate(tensor.to("neuron")), copy.copy(tensor.to("neuron"))):
+        assert (made.dtype, made.device.type) == (dtype, "neuron")
+        assert torch.equal(made.cpu().view(torch.uint8), tensor.view(torch.uint8))
+
+
+def test_state_of_an_optimizer_is_copied_apart(duplicate: Callable[[Any], Any]) -> None:
+    module = nn.Linear(3, 2).to("neuron")
+    optimizer = torch.optim.Adam(module.parameters())
+    module(torch.ones(1, 3, device="neuron")).sum().backward()
+    optimizer.step()
+    made = duplicate(optimizer.state_dict())
+    for index, state in optimizer.state_dict()["state"].items():
+        for name, value in state.items():
+            assert made["state"][index][name].device == value.device
+            assert torch.equal(made["state"][index][name].cpu(), value.cpu())
+            assert made["state"][index][name].data_ptr() != value.data_ptr()
+
+
 def test_subclass_survives_deepcopy() -> None:
     made = copy.deepcopy(torch.ones(2, device="neuron").as_subclass(Tagged))
     assert type(made) is Tagged

@@ -90,6 +90,21 @@ def test_shuffling_is_that_of_cpu_whatever_the_default_device() -> None:
     assert order() == expected
 
 
+@pytest.mark.parametrize("device", ["neuron", "neuron:0"])
+def test_shuffling_with_a_generator_of_the_default_device(device: str) -> None:
+    def order(seed: int) -> list[int]:
+        generator = torch.Generator(device).manual_seed(seed)
+        batches = list(DataLoader(range(20), batch_size=4, shuffle=True, generator=generator))
+        assert {batch.device.type for batch in batches} == {"neuron"}
+        return [value for batch in batches for value in batch.tolist()]
+
+    with torch.device(device):
+        assert order(5) == order(5) != order(6)
+        assert sorted(order(5)) == list(range(20))
+        parts = torch.utils.data.random_split(range(10), [7, 3], generator=torch.Generator(device).manual_seed(1))
+    assert sorted([*parts[0], *parts[1]]) == list(range(10))
+
+
 def test_pinned_memory_is_only_for_cpu_tensors() -> None:
     assert torch.ones(3).pin_memory().is_pinned()
     assert not torch.ones(3).is_pinned()

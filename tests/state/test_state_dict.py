@@ -100,6 +100,34 @@ def test_optimizer_state_moves_to_its_parameters_without_map_location() -> None:
     assert len(moments_of(loaded)) == 2 * 6
 
 
+FUSED: tuple[Callable[[Iterable[nn.Parameter]], optim.Optimizer], ...] = (
+    lambda p: optim.Adam(p, lr=0.1, fused=True),
+    lambda p: optim.AdamW(p, lr=0.1, fused=True),
+    lambda p: optim.SGD(p, lr=0.1, momentum=0.9, fused=True),
+    lambda p: optim.Adagrad(p, lr=0.1, fused=True),
+)
+
+
+@pytest.mark.parametrize("map_location", ["cpu", "neuron", None])
+@pytest.mark.parametrize("make", FUSED)
+def test_state_of_a_fused_optimizer_is_on_the_device_wherever_it_was_loaded(
+    make: Callable[[Iterable[nn.Parameter]], optim.Optimizer], map_location: str | None, reload: Callable[..., Any]
+) -> None:
+    """The counts of steps too, which a fused kernel reads there."""
+    stays, moves = model("neuron", 0), model("neuron", 0)
+    expected = train(stays, make(stays.parameters()), 4)
+    first = make(moves.parameters())
+    found = train(moves, first, 2)
+    second = make(moves.parameters())
+    second.load_state_dict(reload(first.state_dict(), map_location=map_location))
+    tensors = [v for state in second.state.values() for v in state.values() if isinstance(v, Tensor)]
+    assert {tensor.device for tensor in tensors} == {torch.device("neuron", 0)}
+    assert found == expected[:2]
+    assert {state["step"].item() for state in second.state.values() if "step" in state} <= {2}
+    train(moves, second, 2)
+    assert {state["step"].item() for state in second.state.values() if "step" in state} <= {4}
+
+
 def test_shapes_that_do_not_fit_are_refused_as_on_cpu() -> None:
     with pytest.raises(RuntimeError, match="size mismatch for weight"):
         nn.Linear(2, 3).to("neuron").load_state_dict(nn.Linear(3, 3).state_dict())

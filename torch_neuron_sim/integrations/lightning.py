@@ -23,8 +23,8 @@ class NeuronAccelerator(Accelerator):
         """Makes the device current. MisconfigurationException for a device of another type."""
         if device.type != "neuron":
             raise MisconfigurationException(
-                f"NeuronAccelerator: the strategy works on '{device}', not on neuron: pass strategy=NeuronStrategy() to "
-                "the Trainer, without accelerator="
+                f"NeuronAccelerator: the strategy works on '{device}', not on neuron: pass strategy=NeuronStrategy() "
+                "to the Trainer, without accelerator="
             )
         torch.accelerator.set_device_index(device_index(device))
 
@@ -37,7 +37,7 @@ class NeuronAccelerator(Accelerator):
 
     @staticmethod
     def parse_devices(devices: int | str | list[int]) -> list[int]:
-        """Indices of devices: of the first ``devices``, or those listed. MisconfigurationException for more than one."""
+        """The index of the first device, or the one listed. MisconfigurationException for more than one."""
         if isinstance(devices, str):
             devices = [int(index) for index in devices.split(",")] if "," in devices else int(devices)
         indices = list(range(devices)) if isinstance(devices, int) else devices

@@ -132,7 +132,5 @@ def _device_time(time: "DeviceTime") -> dict[str, Any]:
         "bytes_per_s": time.bandwidth,
         "peak_flops_per_s": time.peak_flops,
         "peak_bytes_per_s": time.peak_bandwidth,
-        "ops": [
-            {**asdict(op), "flops_per_s": op.flops_per_s, "bytes_per_s": op.bytes_per_s} for op in time.ops
-        ],
+        "ops": [{**asdict(op), "flops_per_s": op.flops_per_s, "bytes_per_s": op.bytes_per_s} for op in time.ops],
     }

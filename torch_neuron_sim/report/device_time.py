@@ -73,7 +73,9 @@ class DeviceTime:
     def minus(self, earlier: "DeviceTime") -> "DeviceTime":
         """What was counted since ``earlier``, without a clear in between."""
         before = {op.op: op for op in earlier.ops}
-        return _made(self, self.elapsed_ns - earlier.elapsed_ns, [_combined(op, before.get(op.op), -1) for op in self.ops])
+        return _made(
+            self, self.elapsed_ns - earlier.elapsed_ns, [_combined(op, before.get(op.op), -1) for op in self.ops]
+        )
 
     def plus(self, later: "DeviceTime") -> "DeviceTime":
         """Two periods together."""

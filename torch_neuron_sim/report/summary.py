@@ -102,9 +102,10 @@ def _time(time: Times) -> str:
 def _device_time(time: DeviceTime) -> str:
     busy = max(time.busy_ns, 1)
     shares = ", ".join(f"{bound} {format_share(ns, busy)}" for bound, ns in list(time.ns_by_bound.items())[:4])
+    elapsed, operators = format_seconds(time.elapsed_ns / 1e9), format_seconds(time.busy_ns / 1e9)
     found = (
-        f"{format_seconds(time.elapsed_ns / 1e9)}, without the program's own work on the host; operators "
-        f"{format_seconds(time.busy_ns / 1e9)} (bound by {shares}), {100 * time.mfu:.2g} % of the peak flops of a device"
+        f"{elapsed}, without the program's own work on the host; operators {operators} (bound by {shares}), "
+        f"{100 * time.mfu:.2g} % of the peak flops of a device"
     )
     untimed = sum(op.untimed_calls for op in time.untimed)
     return f"{found}; {plural(untimed, 'call')} not in the model" if untimed else found

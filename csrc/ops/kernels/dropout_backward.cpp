@@ -5,7 +5,7 @@
 namespace neuron::ops::kernels {
 
 at::Tensor native_dropout_backward(const at::Tensor& grad_output, const at::Tensor& mask, double scale) {
-  return at::mul(grad_output, mask.to(grad_output.scalar_type()).mul_(scale));
+  return at::mul(grad_output, mask.to(grad_output.scalar_type()).mul(scale));
 }
 
 }  // namespace neuron::ops::kernels
