@@ -38,6 +38,8 @@ def harness() -> Any:
     """The package ``harness`` beside this file."""
     sys.path.append(str(HERE))
     try:
+        import harness.cases
+        import harness.page
         import harness.results
         import harness.routes
 
@@ -51,6 +53,14 @@ def part(tmp_path_factory: pytest.TempPathFactory, harness: Any) -> Any:
     """Results of the default part: every entry of the databases with one dtype and few samples."""
     folder = tmp_path_factory.mktemp("parity")
     _sweep(folder)
+    return harness.results.Results(folder)
+
+
+@pytest.fixture(scope="session")
+def exceptional(tmp_path_factory: pytest.TempPathFactory, harness: Any) -> Any:
+    """Results of what exceptions expect to fail, with all samples."""
+    folder = tmp_path_factory.mktemp("parity-exceptions")
+    _sweep(folder, "--part", "exceptions")
     return harness.results.Results(folder)
 
 

@@ -20,7 +20,7 @@ OPERATORS = (
     "errors",
 )
 MODULES = ("forward", "backward", "double_backward", "to", "pickle", "deepcopy", "round_trip", "errors")
-OPTIMIZERS = ("steps", "state_dict", "errors")
+OPTIMIZERS = ("steps", "state_dict", "fused", "errors")
 CHECKS = [
     *(("operators", check) for check in OPERATORS),
     *(("foreach", check) for check in OPERATORS),

@@ -4,8 +4,9 @@
 
 namespace neuron::ops::kernels {
 
+// In this order, as on CPU: it decides the sign of zeros.
 at::Tensor native_dropout_backward(const at::Tensor& grad_output, const at::Tensor& mask, double scale) {
-  return at::mul(grad_output, mask.to(grad_output.scalar_type()).mul(scale));
+  return at::mul(at::mul(grad_output, mask), scale);
 }
 
 }  // namespace neuron::ops::kernels

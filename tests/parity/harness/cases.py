@@ -15,6 +15,7 @@ from torch.testing._internal.common_modules import module_db
 from torch.testing._internal.common_optimizers import optim_db
 
 import torch_neuron_sim
+from harness.checks import Checks
 from harness.exceptions import Exceptions
 from harness.modules import Module
 from harness.operators import Operator
@@ -49,19 +50,20 @@ class Case:
 
     def run(self) -> Record:
         """Runs the checks in this process; the first tensor on the device starts the device."""
-        kind: dict[str, Callable[..., Any]] = {
+        kind: dict[str, Callable[..., Checks]] = {
             "operators": Operator,
             "foreach": Operator,
             "modules": Module,
             "optimizers": Optimizer,
         }
-        metadata_only = Exceptions.load().metadata_only(self.entry.key, self.dtype)
+        exceptions = Exceptions.load().of(self.entry.key, self.dtype)
         torch_neuron_sim.fallback_policy("silent")
         torch_neuron_sim.float64_policy("exact")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            check = kind[self.entry.database](self.entry.info, getattr(torch, self.dtype), self.limit, metadata_only)
-            return check.check(self.with_errors)
+            checks = kind[self.entry.database](self.entry.info, getattr(torch, self.dtype), self.limit, exceptions)
+            checks.run(self.with_errors)
+        return checks.record
 
 
 def _name(dtype: torch.dtype) -> str:
@@ -96,6 +98,15 @@ def all_cases(limit: int | None = None, dtypes: Sequence[str] = ()) -> dict[Entr
             for index, dtype in enumerate(d for d in entry.dtypes if not dtypes or d in dtypes)
         ]
         for entry in entries()
+    }
+
+
+def expected_to_fail() -> dict[Entry, list[Case]]:
+    """What an exception expects to fail, with all samples."""
+    exceptions = Exceptions.load()
+    return {
+        entry: [case for case in cases if exceptions.of(entry.key, case.dtype).expected_to_fail()]
+        for entry, cases in all_cases().items()
     }
 
 

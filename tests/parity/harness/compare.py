@@ -2,89 +2,21 @@
 
 from __future__ import annotations
 
-import random
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten
 
+from harness import relaxations
+from harness.record import Mismatch, Sample
+from harness.runs import Run, operator_dtypes, run
 from harness.transfer import DEVICE, Transfer, is_dense, on_device, tensors
-
-# Where the CPU does not repeat itself bit for bit, relative to the largest value: a few units in the last place.
-_LOOSE = {
-    torch.float16: 1e-2,
-    torch.bfloat16: 5e-2,
-    torch.float32: 1e-5,
-    torch.float64: 1e-12,
-    torch.complex32: 1e-2,
-    torch.complex64: 1e-5,
-    torch.complex128: 1e-12,
-}
-
-
-class Mismatch(AssertionError):
-    """The device and the CPU differ."""
+from harness.trees import flatten, leaves
 
 
 class DifferentBits(Mismatch):
     """Only values differ."""
-
-    def __init__(self, text: str, close: bool) -> None:
-        super().__init__(text)
-        self.close = close  # equal but for rounding
-
-
-# Where one device runs one kernel for what the other composes of several, values are rounded in other places. These
-# operators, seen in the ledger or on the CPU, tell that this was so.
-OTHER_ALGORITHMS = {
-    "aten::_thnn_fused_lstm_cell": "PyTorch asks every device but the CPU for fused cells",
-    "aten::_thnn_fused_lstm_cell_backward_impl": "PyTorch asks every device but the CPU for fused cells",
-    "aten::_thnn_fused_gru_cell": "PyTorch asks every device but the CPU for fused cells",
-    "aten::_thnn_fused_gru_cell_backward": "PyTorch asks every device but the CPU for fused cells",
-    "aten::_fused_rms_norm": "the CPU composes it",
-    "aten::_fused_rms_norm_backward": "the CPU composes it",
-    "aten::linear_backward": "the CPU composes it",
-    "torch_nn::_linear_cross_entropy_batch_chunked": "PyTorch accumulates by a table of devices",
-    "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction": "PyTorch accumulates by a table of devices",
-    "aten::_scaled_dot_product_fused_attention_overrideable": "the device's limits choose the form of attention",
-    "aten::_scaled_dot_product_flash_attention_for_cpu": "the device's limits choose the form of attention",
-}
-
-
-@dataclass
-class Run:
-    """What a call left behind."""
-
-    arguments: Any
-    result: Any = None
-    error: BaseException | None = None
-    warnings: list[str] = field(default_factory=list)
-
-
-def run(function: Callable[..., Any], arguments: Any, device: str) -> Run:
-    made = Run(Transfer(device)(arguments))
-    torch.manual_seed(0)
-    random.seed(0)
-    np.random.seed(0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            made.result = function(*made.arguments)
-        except Exception as error:  # whatever the CPU raises, the device has to raise
-            made.error = error
-    made.warnings = sorted({str(warning.message) for warning in caught})
-    return made
-
-
-def _fill_freed_memory(byte: int) -> None:
-    """A kernel that reads what it did not write does not repeat itself after another filling."""
-    kept = [torch.full((1 << size,), byte, dtype=torch.uint8) for size in range(4, 13) for _ in range(4)]
-    kept.clear()
 
 
 @dataclass(frozen=True)
@@ -92,79 +24,97 @@ class Rules:
     """What has to agree."""
 
     values: bool = True  # False: all but values
-    exact: bool = True  # False: values but for rounding, and any strides
     warned: bool = False  # also the warnings on resized results
     places: bool = True  # results are on the device
     written: int = 0  # so many of the last arguments may be left written to after an error
+    differentiated: bool = False  # results are derivatives of derivatives, or tangents
+    rounding: str = ""  # why values may be rounded in other places than on the CPU
 
 
-def same(function: Callable[..., Any], arguments: Any, rules: Rules = Rules()) -> Run:
-    """Runs twice on the CPU and once on the device; Mismatch unless all agrees. Returns the run on the device."""
+@dataclass
+class _Comparison:
+    rules: Rules
+    device: str | None  # where results have to be
+    again: Run | None = None  # a second run on the CPU
+    rounding: str = ""  # why values may be rounded in other places
+    relaxed: set[str] = field(default_factory=set)
+
+
+def same(function: Callable[..., Any], arguments: Any, rules: Rules, sample: Sample) -> Run:
+    """Runs on the CPU and on the device; Mismatch unless all agrees. Returns the run on the device.
+
+    Values are equal bits. Where they are not, the CPU runs again; what it does not repeat is equal but for rounding.
+    """
     _fill_freed_memory(77)
     expected = run(function, arguments, "cpu")
-    _fill_freed_memory(0)
-    again = run(function, arguments, "cpu")
     found = run(function, arguments, DEVICE)
+    sample.ran(found.operators)
     if not (is_dense(expected.arguments) and is_dense(expected.result)):
-        if expected.error is None:
-            refuses_in_one_line(found.error)
+        refuses_in_one_line(found.error)
+        sample.relax(relaxations.OTHER_LAYOUT)
         return found
-    if not rules.exact and expected.error is not None and "is not implemented" in str(expected.error):
+    if relaxations.fills_a_gap(found.error, expected.error):
+        sample.relax(relaxations.LACKING_KERNEL)
         return found
+    place = _place(leaves(arguments)) if rules.places else None
+    try:
+        _same_runs(found, expected, arguments, _Comparison(rules, place))
+    except Mismatch as difference:
+        on_cpu = () if rules.rounding else tuple(operator_dtypes(function, arguments, "cpu"))
+        by_math = relaxations.as_the_device_attends(function, found.operators, on_cpu)
+        if by_math is None and not isinstance(difference, DifferentBits):
+            raise
+        if by_math is not None:
+            expected = run(by_math, arguments, "cpu")
+        _fill_freed_memory(0)
+        again = run(by_math or function, arguments, "cpu")
+        reason = rules.rounding or relaxations.rounding(found.operators, on_cpu, differentiated=rules.differentiated)
+        comparison = _Comparison(rules, place, again, reason)
+        _same_runs(found, expected, arguments, comparison)
+        for each in comparison.relaxed | ({relaxations.MATH_ATTENTION} if by_math is not None else set()):
+            sample.relax(each)
+    if not rules.values and found.error is None:
+        sample.relax(relaxations.NO_VALUES)
+    return found
+
+
+def _same_runs(found: Run, expected: Run, arguments: Any, comparison: _Comparison) -> None:
+    """Compares errors, or what was returned and what was left in the arguments."""
     if type(found.error) is not type(expected.error):
         raise Mismatch(f"error: neuron {found.error!r:.300}, CPU {expected.error!r:.300}")
     if found.error is not None:
-        _same_after_error(found, expected, arguments, rules)
-        return found
-    try:
-        same_results(found, expected, again, arguments, rules)
-    except DifferentBits as error:
-        if not error.close or not other_algorithm(function, arguments):
-            raise
+        _same_after_error(found, expected, arguments, comparison.rules)
+        return
+    again = comparison.again
+    _same_tree(found.result, expected.result, again and again.result, "result", comparison)
+    in_arguments = replace(comparison, device=None)  # which shares what it relaxed
+    _same_tree(found.arguments, expected.arguments, again and again.arguments, "arguments", in_arguments)
     ours, theirs = (_sharing((each.result, each.arguments)) for each in (found, expected))
     if ours != theirs:
         raise Mismatch(f"storages are shared differently: neuron {ours}, CPU {theirs}")
     # Deprecations are told once in a process.
     said, wanted = ([text for text in each.warnings if "was resized" in text] for each in (found, expected))
-    if rules.warned and said != wanted:
+    if comparison.rules.warned and said != wanted:
         raise Mismatch(f"warnings: neuron {said}, CPU {wanted}")
-    return found
 
 
-def _place(leaves: list[Any]) -> str | None:
-    """Where results have to be: the device that the arguments name, else where their tensors are."""
-    if any(leaf in ("cpu", torch.device("cpu")) for leaf in leaves if isinstance(leaf, str | torch.device)):
-        return "cpu"
-    return DEVICE if any(on_device(leaf) for leaf in leaves) else None
+def same_as_copied(function: Callable[..., Any], altered: Any, made: Any, sample: Sample) -> bool:
+    """Whether the device gives for ``altered`` arguments what the CPU gives for equal ones that are plain tensors.
 
-
-def same_results(found: Run, expected: Run, again: Run, arguments: Any, rules: Rules) -> None:
-    """Compares what runs returned and what they left in their arguments."""
-    place = _place(tree_flatten(arguments)[0]) if rules.places else None
-    _same_tree(found.result, expected.result, again.result, "result", rules, place)
-    _same_tree(found.arguments, expected.arguments, again.arguments, "arguments", rules, None)
-
-
-class _Operators(TorchDispatchMode):
-    """Collects the names of the operators that run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.add(func.name())
-        return func(*args, **(kwargs or {}))
-
-
-def other_algorithm(function: Callable[..., Any], arguments: Any) -> str:
-    """Why values may be rounded in other places than on the CPU; empty if they may not."""
-    names: set[str] = set()
-    for device in ("cpu", DEVICE):
-        with _Operators() as seen:
-            run(function, arguments, device)
-        names |= seen.names
-    return next((OTHER_ALGORITHMS[name] for name in sorted(names) if name in OTHER_ALGORITHMS), "")
+    False if the CPU gives that for both.
+    """
+    wrong, found = run(function, altered, "cpu"), run(function, altered, DEVICE)
+    right, again = run(function, made, "cpu"), run(function, made, "cpu")
+    try:
+        _same_tree(wrong.result, right.result, again.result, "result", _Comparison(Rules(), None, again, "rounding"))
+        return False
+    except Mismatch:
+        reason = relaxations.rounding(found.operators, operator_dtypes(function, made, "cpu"), differentiated=False)
+        comparison = _Comparison(Rules(), None, again, reason)
+        _same_tree(found.result, right.result, again.result, "result", comparison)
+        for each in comparison.relaxed | {relaxations.IGNORED_NEG}:
+            sample.relax(each)
+        return True
 
 
 def refuses_in_one_line(error: BaseException | None) -> None:
@@ -173,15 +123,29 @@ def refuses_in_one_line(error: BaseException | None) -> None:
         raise Mismatch(f"another layout than a dense one: wanted NotImplementedError in one line, found {error!r}")
 
 
+def _fill_freed_memory(byte: int) -> None:
+    """A kernel that reads what it did not write does not repeat itself after another filling."""
+    kept = [torch.full((1 << size,), byte, dtype=torch.uint8) for size in range(4, 13) for _ in range(2)]
+    kept.clear()
+
+
+def _place(found: list[Any]) -> str | None:
+    """Where results have to be: the device that the arguments name, else where their tensors are."""
+    if any(leaf in ("cpu", torch.device("cpu")) for leaf in found if isinstance(leaf, str | torch.device)):
+        return "cpu"
+    return DEVICE if any(on_device(leaf) for leaf in found) else None
+
+
 def _same_after_error(found: Run, expected: Run, arguments: Any, rules: Rules) -> None:
     """On an error the device changes nothing, whereas the CPU may have changed arguments by then."""
     kept = len(arguments) - rules.written
-    untouched = Transfer("cpu")(arguments)[:kept]
+    comparison = _Comparison(rules, None)
     try:
-        _same_tree(found.arguments[:kept], untouched, untouched, "arguments after an error", rules, None)
+        untouched = Transfer("cpu")(arguments)[:kept]
+        _same_tree(found.arguments[:kept], untouched, None, "arguments after an error", comparison)
     except Mismatch:
         after = expected.arguments[:kept]
-        _same_tree(found.arguments[:kept], after, after, "arguments after an error", rules, None)
+        _same_tree(found.arguments[:kept], after, None, "arguments after an error", comparison)
 
 
 def _sharing(tree: Any) -> list[int]:
@@ -193,18 +157,19 @@ def _sharing(tree: Any) -> list[int]:
     ]
 
 
-def _same_tree(found: Any, expected: Any, again: Any, what: str, rules: Rules, device: str | None) -> None:
-    ours, structure = tree_flatten(found)
-    theirs, expected_structure = tree_flatten(expected)
+def _same_tree(found: Any, expected: Any, again: Any, what: str, comparison: _Comparison) -> None:
+    ours, structure = flatten(found)
+    theirs, expected_structure = flatten(expected)
     if structure != expected_structure:
         raise Mismatch(f"{what}: structure {structure}, CPU {expected_structure}")
-    for index, (one, other, repeat) in enumerate(zip(ours, theirs, tree_flatten(again)[0], strict=True)):
+    repeated = leaves(again) if comparison.again is not None else [None] * len(theirs)
+    for index, (one, other, repeat) in enumerate(zip(ours, theirs, repeated, strict=True)):
         name = f"{what}[{index}]"
         if isinstance(other, torch.Tensor):
-            _same_tensor(one, other, repeat, name, rules, device)
+            _same_tensor(one, other, repeat, name, comparison)
         elif type(one) is not type(other):
             raise Mismatch(f"{name}: {type(one)}, CPU {type(other)}")
-        elif rules.values and isinstance(other, bool | int | float | complex | torch.Size | torch.dtype):
+        elif comparison.rules.values and isinstance(other, bool | int | float | complex | torch.Size | torch.dtype):
             _same_number(one, other, name)
 
 
@@ -229,45 +194,36 @@ def _facts(tensor: torch.Tensor) -> dict[str, Any]:
 
 
 def _same_tensor(
-    one: torch.Tensor, other: torch.Tensor, repeat: torch.Tensor, name: str, rules: Rules, device: str | None
+    one: torch.Tensor, other: torch.Tensor, repeat: torch.Tensor | None, name: str, comparison: _Comparison
 ) -> None:
-    if device is not None and one.device.type != device:
+    if comparison.device is not None and one.device.type != comparison.device:
         raise Mismatch(f"{name} is on {one.device}")
     found, wanted = _facts(one), _facts(other)
-    free = () if rules.exact else ("strides", "offset")
-    different = {key: (found[key], wanted[key]) for key in wanted if found[key] != wanted[key] and key not in free}
+    different = {key: (found[key], wanted[key]) for key in wanted if found[key] != wanted[key]}
     if different:
         raise Mismatch(f"{name}: (neuron, CPU) differ in {different}")
-    if not rules.values or other.device.type == "meta":
+    if not comparison.rules.values or other.device.type == "meta":
         return
-    bits, expected, repeated = (_dense(t) for t in (one, other, repeat))
+    bits, expected = _bits(one), _bits(other)
     if torch.equal(bits.view(torch.uint8), expected.view(torch.uint8)):
         return
-    repeats = torch.equal(expected.view(torch.uint8), repeated.view(torch.uint8))
-    close = _close(bits, expected)
-    if close and not (repeats and rules.exact):
-        return
+    repeats = repeat is not None and torch.equal(_bits(repeat).view(torch.uint8), expected.view(torch.uint8))
+    if repeat is not None and relaxations.close(bits, expected):
+        reason = comparison.rounding if repeats else relaxations.UNREPEATABLE
+        if reason:
+            comparison.relaxed.add(reason)
+            return
     try:
         torch.testing.assert_close(bits, expected, rtol=0, atol=0, equal_nan=True)
         text = "equal values with different bits (signed zeros or kinds of nan)"
     except (AssertionError, RuntimeError) as error:
         text = " ".join(str(error).split())
-    raise DifferentBits(f"{name} ({'CPU repeats itself' if repeats else 'CPU does not repeat itself'}): {text}", close)
+    raise DifferentBits(f"{name} ({'CPU repeats itself' if repeats else 'CPU does not repeat itself'}): {text}")
 
 
-def _close(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether tensors differ only by rounding, relative to the largest value."""
-    if not (expected.dtype.is_floating_point or expected.dtype.is_complex):
-        return False
-    finite = expected[expected.isfinite()].abs()
-    bound = _LOOSE.get(expected.dtype, 0.0) * max(1.0, float(finite.max()) if finite.numel() else 0.0)
-    try:
-        torch.testing.assert_close(found, expected, rtol=0, atol=bound, equal_nan=True)
-    except AssertionError:
-        return False
-    return True
-
-
-def _dense(tensor: torch.Tensor) -> torch.Tensor:
-    """The values in order, in memory without gaps."""
-    return torch.empty(tensor.numel(), dtype=tensor.dtype).copy_(tensor.detach().cpu().flatten())
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements in order as they are in memory, that is without regard to the conj and neg bits, without gaps."""
+    plain = tensor.detach()
+    plain = torch._neg_view(plain) if plain.is_neg() else plain
+    plain = torch._conj(plain) if plain.is_conj() else plain
+    return torch.empty(plain.numel(), dtype=plain.dtype).copy_(plain.cpu().flatten())

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
-from torch.utils._pytree import tree_map_only
 
 from harness.transfer import is_dense, tensors
+from harness.trees import map_leaves
 
 
 def _differentiable(tree: Any) -> list[torch.Tensor]:
@@ -40,6 +40,38 @@ class _Join(torch.autograd.Function):
         return (None, *ctx.saved_tensors, *(None for _ in range(ctx.count)))
 
 
+class _Count(torch.autograd.Function):
+    """Its backward raises the number that the thread it runs in gives to the next node of a graph."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, number: int) -> torch.Tensor:
+        ctx.number = number
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+        while _next_number() < ctx.number:
+            pass
+        return grad, None
+
+
+def _next_number() -> int:
+    x = torch.zeros((), requires_grad=True)
+    number: int = x.view_as(x).grad_fn._sequence_nr()  # type: ignore[union-attr]
+    return number
+
+
+def _number_as_on_cpu(device: torch.device) -> None:
+    """Autograd runs the node with the highest number first, and so adds gradients, and each thread counts by itself.
+
+    The nodes that a backward makes have higher numbers than those of the forward on the CPU, where one thread makes
+    both. In the device's thread they have if that thread has counted further.
+    """
+    if device.type != "cpu":
+        x = torch.ones((), device=device, requires_grad=True)
+        torch.autograd.grad(_Count.apply(x, _next_number()), x, create_graph=True)  # type: ignore[no-untyped-call]
+
+
 def backward(function: Callable[..., Any], process: Callable[[Any], Any], order: int = 1) -> Callable[..., Any]:
     """What ``function`` gives, and the gradients of that (or, with ``order=2``, of those) by its arguments."""
 
@@ -54,6 +86,8 @@ def backward(function: Callable[..., Any], process: Callable[[Any], Any], order:
         for step in range(order):
             if not outputs or not leaves:
                 break
+            if order > 1:
+                _number_as_on_cpu(outputs[0].device)
             root = _Join.apply(len(outputs), *outputs, *_seeds(outputs))  # type: ignore[no-untyped-call]
             grads = torch.autograd.grad(root, leaves, allow_unused=True, create_graph=step + 1 < order)
             # Formulas decide whether gradients share memory or ask for gradients.
@@ -70,12 +104,12 @@ def forward_mode(function: Callable[..., Any], process: Callable[[Any], Any]) ->
     def call(*arguments: Any) -> Any:
         with forward_ad.dual_level():
 
-            def dual(tensor: torch.Tensor) -> torch.Tensor:
-                if not tensor.requires_grad:
-                    return tensor
-                return forward_ad.make_dual(tensor.detach(), _seeds([tensor])[0])
+            def dual(leaf: Any) -> Any:
+                if not isinstance(leaf, torch.Tensor) or not leaf.requires_grad:
+                    return leaf
+                return forward_ad.make_dual(leaf.detach(), _seeds([leaf])[0])
 
-            result = process(function(*tree_map_only(torch.Tensor, dual, arguments)))
+            result = process(function(*map_leaves(dual, arguments)))
             return [tuple(forward_ad.unpack_dual(t)) for t in tensors(result)]
 
     return call

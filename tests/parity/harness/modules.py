@@ -5,30 +5,29 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import torch
 
-from harness import gradients, routes
-from harness.compare import Mismatch, Rules, same
-from harness.record import Record
+from harness import gradients
+from harness.checks import Checks
+from harness.exceptions import OfCase
+from harness.record import Mismatch
 from harness.transfer import DEVICE, tensors
 
 
-class Module:
+class Module(Checks):
     """One ModuleInfo with one dtype."""
 
-    def __init__(self, info: Any, dtype: torch.dtype, limit: int | None, metadata_only: Callable[[str], bool]) -> None:
+    def __init__(self, info: Any, dtype: torch.dtype, limit: int | None, exceptions: OfCase) -> None:
+        super().__init__(dtype, limit, exceptions)
         self.info = info
-        self.dtype = dtype
-        self.limit = limit
-        self.rules = Rules()
-        self.record = Record()
+        # PyTorch multiplies the inputs of all time steps at once on the CPU, step by step elsewhere.
+        layers = issubclass(info.module_cls, torch.nn.RNNBase)
+        self._rounding = "recurrent layers compute step by step on the device: equal but for rounding" if layers else ""
 
-    def check(self, with_errors: bool) -> Record:
-        ledger = routes.Ledger()
+    def run(self, with_errors: bool) -> None:
         for training in (True, False):
             inputs = self.info.module_inputs_func(
                 self.info, device=DEVICE, dtype=self.dtype, requires_grad=True, training=training
@@ -37,8 +36,6 @@ class Module:
                 self._check(each, training)
         if with_errors and self.info.module_error_inputs_func is not None:
             self._errors()
-        ledger.check(self.record)
-        return self.record
 
     def _check(self, made: Any, training: bool) -> None:
         construction, forward = made.constructor_input, made.forward_input
@@ -55,13 +52,11 @@ class Module:
         }
         for kind, move in variants.items():
             call = _call(build, move)
-            with self.record.sample(kind, what):
-                same(call, arguments, self.rules)
-        with self.record.sample("backward", what):
-            same(self._backward(build, 1), arguments, self.rules)
+            self.same(kind, what, call, arguments, rounding=self._rounding)
+        self.same("backward", what, self._backward(build, 1), arguments, rounding=self._rounding)
         if self.info.supports_gradgrad:
-            with self.record.sample("double_backward", what):
-                same(self._backward(build, 2), arguments, replace(self.rules, exact=False))
+            twice = self._backward(build, 2)
+            self.same("double_backward", what, twice, arguments, differentiated=True, rounding=self._rounding)
         with self.record.sample("to", what):
             self._moves_in_place(build, arguments)
 
@@ -110,8 +105,7 @@ class Module:
                 call = _call(self._builder(training), lambda module, device: module.to(device))
                 given = (forward.args, forward.kwargs) if forward is not None else ((), {})
                 arguments = (made.constructor_input.args, made.constructor_input.kwargs, *given)
-                with self.record.sample("errors", each.error_regex):
-                    same(call, arguments, self.rules)
+                self.same("errors", each.error_regex, call, arguments)
 
 
 def _unpickled(module: torch.nn.Module, device: str) -> torch.nn.Module:

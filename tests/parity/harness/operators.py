@@ -3,62 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten
 
-from harness import gradients, routes
-from harness.compare import Mismatch, Rules, Run, run, same, same_results
+from harness import gradients
+from harness.checks import Checks
+from harness.compare import Rules, same, same_as_copied
+from harness.exceptions import OfCase
 from harness.out_arguments import out_variants
-from harness.record import Record
-from harness.samples import LAYOUTS, Arguments, arguments, changed, error_samples, samples, without_elements
+from harness.record import Mismatch
+from harness.runs import Run, run
+from harness.samples import (
+    CRASHES_WITHOUT_ELEMENTS,
+    LAYOUTS,
+    Arguments,
+    arguments,
+    changed,
+    error_samples,
+    samples,
+    without_elements,
+)
 from harness.transfer import DEVICE, Transfer, tensors
+from harness.trees import leaves
 
 
-class Operator:
-    """One OpInfo with one dtype; ``limit`` bounds the samples.
+class Operator(Checks):
+    """One OpInfo with one dtype."""
 
-    ``metadata_only`` says for which checks not to compare values.
-    """
-
-    def __init__(self, info: Any, dtype: torch.dtype, limit: int | None, metadata_only: Callable[[str], bool]) -> None:
+    def __init__(self, info: Any, dtype: torch.dtype, limit: int | None, exceptions: OfCase) -> None:
+        super().__init__(dtype, limit, exceptions)
         self.info = info
-        self.dtype = dtype
-        self.limit = limit
-        self.metadata_only = metadata_only
-        self.record = Record()
-        self.differentiates = dtype in info.supported_backward_dtypes("cpu")
 
-    def check(self, with_errors: bool) -> Record:
-        ledger = routes.Ledger()
-        for sample in samples(self.info, self.dtype, False, self.limit):
+    def run(self, with_errors: bool) -> None:
+        for sample in samples(self.info, self.dtype, False, self.limit, self.record):
             self._without_gradients(sample)
-        if self.differentiates:
-            for sample in samples(self.info, self.dtype, True, self.limit):
+        if self.dtype in self.info.supported_backward_dtypes("cpu"):
+            for sample in samples(self.info, self.dtype, True, self.limit, self.record):
                 self._with_gradients(sample)
         if with_errors:
             self._errors()
-        ledger.check(self.record)
-        return self.record
 
-    def _same(self, kind: str, function: Callable[..., Any], made: Any, what: object, **rules: Any) -> Run | None:
-        with self.record.sample(kind, what):
-            return same(function, made, Rules(values=not self.metadata_only(kind), **rules))
-        return None
-
-    def _layouts(self, function: Callable[..., Any], made: Arguments, *what: object) -> None:
+    def _layouts(self, kind: str, function: Callable[..., Any], made: Arguments, *what: object) -> None:
         for name, change in LAYOUTS.items():
             altered = changed(change, made)
             if altered is None:
                 continue
-            rules = Rules(values=not self.metadata_only("layouts"))
-            with self.record.sample("layouts", (name, *what)):
+            with self.record.sample(kind, (name, *what)) as sample:
+                rules = Rules(values=not self.exceptions.metadata_only(kind))
                 try:
-                    same(function, altered, rules)
+                    same(function, altered, rules, sample)
                 except Mismatch:
-                    if not (name == "neg" and _cpu_ignores(function, altered, made, rules)):
+                    if not (name == "neg" and same_as_copied(function, altered, made, sample)):
                         raise
 
     def _call(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,20 +63,18 @@ class Operator:
     def _without_gradients(self, sample: Any) -> None:
         made = arguments(sample)
         call = self._call(self.info.op)
-        found = self._same("forward", call, made, sample)
+        found = self.same("forward", sample, call, made)
         self._in_place(sample, made)
         if self.info.supports_out and not getattr(self.info, "has_no_out_of_place", False):
             self._out(sample, made)
         if found is None or found.error is not None:
             return
-        self._layouts(call, made, sample)
+        self._layouts("layouts", call, made, sample)
         emptied = without_elements(made)
         if emptied is not None:
-            self._same("zero_size", call, emptied, sample)
+            self.same("zero_size", sample, call, emptied)
 
     def _in_place(self, sample: Any, made: Arguments) -> None:
-        if sample.broadcasts_input:
-            return
         variants = {self.info.get_inplace(), self.info.get_inplace_operator()} - {None}
         for variant in sorted(variants, key=str):
 
@@ -88,7 +82,9 @@ class Operator:
                 result = variant(input, *args, **kwargs)
                 return result, result is input
 
-            self._same("inplace", call, made, sample)
+            found = self.same("inplace", sample, call, made)
+            if found is not None and found.error is None:
+                self._layouts("inplace", call, made, sample)
 
     def _out(self, sample: Any, made: Arguments) -> None:
         if "out" in made[2]:
@@ -96,29 +92,33 @@ class Operator:
         expected = run(self._call(self.info.op), made, "cpu")
         if expected.error is not None:
             return
-        for name, out in out_variants(expected.result, made):
 
-            def call(input: Any, args: Any, kwargs: Any, out: Any) -> Any:
-                result = self.info.op(input, *args, **kwargs, out=out)
-                pairs = zip(tree_flatten(result)[0], tree_flatten(out)[0], strict=True)
-                return result, [one is other for one, other in pairs]
+        def call(input: Any, args: Any, kwargs: Any, out: Any) -> Any:
+            result = self.info.op(input, *args, **kwargs, out=out)
+            pairs = zip(leaves(result), leaves(out), strict=True)
+            return result, [one is other for one, other in pairs]
 
-            on_device = Transfer(DEVICE, everything=True)(out) if name != "input" else out
-            self._same("out", call, (*made, on_device), (name, sample), warned=True, written=1)
+        for name, given, out in out_variants(expected.result, made):
+            shares = tensors(out)[0].device.type == DEVICE
+            moved = out if shares else Transfer(DEVICE, everything=True)(out)
+            self.same("out", (name, sample), call, (*given, moved), warned=True, written=1)
 
     def _with_gradients(self, sample: Any) -> None:
         made = arguments(sample)
         call, process = self._call(self.info.op), sample.output_process_fn_grad
         backward = gradients.backward(call, process)
-        if self._same("backward", backward, made, sample) is None:
+        if self.same("backward", sample, backward, made) is None:
             return
         if self.info.supports_gradgrad:
-            # Autograd orders nodes by a count that each thread has of its own, so that nodes made in a backward of the
-            # device run, and are added up, in another order than on the CPU.
-            self._same("double_backward", gradients.backward(call, process, order=2), made, sample, exact=False)
+            twice = gradients.backward(call, process, order=2)
+            self.same("double_backward", sample, twice, made, differentiated=True)
         if self.info.supports_forward_ad:
-            self._same("forward_mode", gradients.forward_mode(call, process), made, sample)
-        self._layouts(backward, made, "with gradients", sample)
+            tangents = gradients.forward_mode(call, process)
+            self.same("forward_mode", sample, tangents, made, differentiated=True)
+        self._layouts("layouts", backward, made, "with gradients", sample)
+        emptied = without_elements(made)
+        if emptied is not None and self.info.name not in CRASHES_WITHOUT_ELEMENTS:
+            self.same("zero_size", ("with gradients", sample), backward, emptied)
         variant = self.info.get_inplace()
         if variant is not None and not sample.broadcasts_input:
 
@@ -127,32 +127,19 @@ class Operator:
                 variant(fresh, *args, **kwargs)
                 return fresh
 
-            self._same("inplace", gradients.backward(in_place, process), made, ("with gradients", sample))
+            self.same("inplace", ("with gradients", sample), gradients.backward(in_place, process), made)
 
     def _errors(self) -> None:
-        for wrong in error_samples(self.info, self.limit):
+        for wrong in error_samples(self.info, self.limit, self.record):
             made = arguments(wrong.sample_input)
-            with self.record.sample("errors", wrong.sample_input):
-                if _mixes_devices(made):
-                    _refuses_two_devices(self._call(self.info.op), made)
-                else:
-                    same(self._call(self.info.op), made, Rules(values=not self.metadata_only("errors")))
-        for sample in samples(self.info, self.dtype, False, 1):
-            self._same("errors", self._call(self.info.op), arguments(sample), ("after errors", sample))
-
-
-def _cpu_ignores(function: Callable[..., Any], altered: Arguments, made: Arguments, rules: Rules) -> bool:
-    """Whether the CPU overlooks that its input is a negated view, while the device gives what it is worth."""
-    wrong, right, found = (
-        replace(run(function, given, device), arguments=())
-        for given, device in ((altered, "cpu"), (made, "cpu"), (altered, DEVICE))
-    )
-    try:
-        same_results(wrong, right, right, (), rules)
-        return False
-    except Mismatch:
-        same_results(found, right, right, made, rules)
-        return True
+            call = self._call(self.info.op)
+            if _mixes_devices(made):
+                with self.record.sample("errors", wrong.sample_input):
+                    _refuses_two_devices(call, made)
+            else:
+                self.same("errors", wrong.sample_input, call, made)
+        for sample in samples(self.info, self.dtype, False, 1, self.record):
+            self.same("errors", ("after errors", sample), self._call(self.info.op), arguments(sample))
 
 
 def _mixes_devices(made: Arguments) -> bool:
@@ -161,6 +148,6 @@ def _mixes_devices(made: Arguments) -> bool:
 
 
 def _refuses_two_devices(call: Callable[..., Any], made: Arguments) -> None:
-    found = run(call, made, DEVICE)
+    found: Run = run(call, made, DEVICE)
     if not isinstance(found.error, RuntimeError | TypeError | ValueError):
         raise Mismatch(f"tensors of two devices: found {found.error!r}")

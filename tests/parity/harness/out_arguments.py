@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
 
 from harness.samples import Arguments
 from harness.transfer import is_dense, tensors
+from harness.trees import map_leaves
 
 
 def _right(t: torch.Tensor) -> torch.Tensor:
@@ -61,14 +61,20 @@ VARIANTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-def out_variants(result: Any, made: Arguments) -> Iterator[tuple[str, Any]]:
-    """Pairs of a name and what to pass as ``out``; tensors on the CPU, but for "input", which is the op's own input."""
+def out_variants(result: Any, made: Arguments) -> Iterator[tuple[str, Arguments, Any]]:
+    """A name, arguments, and what to pass as ``out``: tensors on the CPU, but for those that share memory with the
+    first argument.
+    """
     found = tensors(result)
     single = isinstance(result, torch.Tensor)
     if not found or not is_dense(result) or not (single or isinstance(result, tuple | list)):
         return
     for name, variant in VARIANTS.items():
-        out = tree_map(variant, result if single else tuple(result))
-        yield name, out
+        out = map_leaves(variant, result if single else tuple(result))
+        yield name, made, out
     if single and isinstance(made[0], torch.Tensor) and made[0].shape == result.shape and made[0].dtype == result.dtype:
-        yield "input", made[0]
+        yield "input", made, made[0]
+        if made[0].numel() > 1:
+            memory = made[0].new_ones(made[0].numel() + 1)
+            shifted = memory[:-1].view(made[0].shape).copy_(made[0])
+            yield "shifted", (shifted, *made[1:]), memory[1:].view(made[0].shape)

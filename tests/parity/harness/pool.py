@@ -1,4 +1,4 @@
-"""Runs each case in a forked child, so that a crash or a hang names its case and no other is harmed."""
+"""Runs cases in forked children, so that a crash or a hang names its case and no other is harmed."""
 
 from __future__ import annotations
 
@@ -11,36 +11,45 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 from harness.cases import Case
 
+Done = Callable[[Case, dict[str, Any]], None]
+
 
 @dataclass
 class _Child:
-    case: Case
+    cases: list[Case]  # that it has yet to give a result for
     pid: int
     pipe: int
     faults: IO[bytes]
-    started: float
+    since: float  # when it began with the first of them
     output: bytearray = field(default_factory=bytearray)
 
 
-def _start(case: Case) -> _Child:
+def _run(cases: Sequence[Case], pipe: int) -> None:
+    for case in cases:
+        began = time.monotonic()
+        result = case.run().to_json()
+        line = json.dumps({"seconds": round(time.monotonic() - began, 3), **result}).encode() + b"\n"
+        while line:
+            line = line[os.write(pipe, line) :]
+
+
+def _start(cases: Sequence[Case]) -> _Child:
     read, write = os.pipe()
     faults = tempfile.TemporaryFile()  # noqa: SIM115  closed when the child is done
     pid = os.fork()
     if pid:
         os.close(write)
-        return _Child(case, pid, read, faults, time.monotonic())
+        return _Child(list(cases), pid, read, faults, time.monotonic())
     status = 1
     try:
         faulthandler.enable(faults, all_threads=False)
-        report = json.dumps(case.run().to_json()).encode()
-        while report:
-            report = report[os.write(write, report) :]
+        _run(cases, write)
         status = 0
     except BaseException:  # a forked child may not return into its parent's stack
         faults.write(traceback.format_exc()[-1500:].encode())
@@ -49,11 +58,16 @@ def _start(case: Case) -> _Child:
         os._exit(status)
 
 
-def _failure(name: str, text: str) -> dict[str, Any]:
-    return {name: {"samples": 1, "failed": 1, "failures": [text]}}
+def _read(child: _Child, chunk: bytes, done: Done) -> None:
+    child.output += chunk
+    *lines, child.output = child.output.split(b"\n")
+    for line in lines:
+        done(child.cases.pop(0), json.loads(line))
+        child.since = time.monotonic()
 
 
-def _finish(child: _Child, hung: bool) -> dict[str, Any]:
+def _finish(child: _Child, hung: bool, done: Done) -> list[Case]:
+    """Takes leave of a child. Returns the cases that it did not come to, after one that crashed or hung."""
     os.close(child.pipe)
     if hung:
         os.kill(child.pid, signal.SIGKILL)
@@ -61,36 +75,39 @@ def _finish(child: _Child, hung: bool) -> dict[str, Any]:
     child.faults.seek(0)
     text = child.faults.read().decode(errors="replace")[:2000]
     child.faults.close()
-    if hung:
-        kinds = _failure("hang", text or "no answer in time")
-    elif status:
-        kinds = _failure("crash", f"wait status {status}: {text}")
-    else:
-        kinds = json.loads(child.output)
-    return {"seconds": round(time.monotonic() - child.started, 3), "kinds": kinds}
+    if not child.cases:
+        return []
+    name, text = ("hang", text or "no answer in time") if hung else ("crash", f"wait status {status}: {text}")
+    kind = {"samples": 1, "failed": 1, "failures": [text], "relaxed": {}}
+    seconds = round(time.monotonic() - child.since, 3)
+    done(child.cases[0], {"seconds": seconds, "kinds": {name: kind}, "operators": {}})
+    return child.cases[1:]
 
 
-def run(cases: Iterable[Case], jobs: int, timeout_s: float, done: Callable[[Case, dict[str, Any]], None]) -> None:
-    """Runs the cases, ``jobs`` at a time; calls ``done`` with each case and its result."""
-    waiting = iter(cases)
+def run(groups: Iterable[Sequence[Case]], jobs: int, timeout_s: float, done: Done) -> None:
+    """Runs the cases, each group in one child, ``jobs`` at a time; calls ``done`` with each case and its result."""
+    waiting = iter(groups)
+    left: list[list[Case]] = []  # by children that crashed
     gc.freeze()  # a collection in a child would touch, and so copy, all that it shares with its parent
     running: dict[int, _Child] = {}
     with selectors.DefaultSelector() as selector:
+
+        def end(pipe: int, hung: bool) -> None:
+            selector.unregister(pipe)
+            if rest := _finish(running.pop(pipe), hung, done):
+                left.append(rest)
+
         while True:
-            while len(running) < jobs and (case := next(waiting, None)) is not None:
-                child = _start(case)
+            while len(running) < jobs and (cases := left.pop() if left else next(waiting, None)) is not None:
+                child = _start(cases)
                 running[child.pipe] = child
                 selector.register(child.pipe, selectors.EVENT_READ)
             if not running:
                 return
             for key, _ in selector.select(timeout=1.0):
-                child = running[key.fd]
                 chunk = os.read(key.fd, 1 << 16)
-                child.output += chunk
+                _read(running[key.fd], chunk, done)
                 if not chunk:
-                    selector.unregister(key.fd)
-                    done(running.pop(key.fd).case, _finish(child, hung=False))
-            for pipe, child in list(running.items()):
-                if time.monotonic() - child.started > timeout_s:
-                    selector.unregister(pipe)
-                    done(running.pop(pipe).case, _finish(child, hung=True))
+                    end(key.fd, hung=False)
+            for pipe in [pipe for pipe, child in running.items() if time.monotonic() - child.since > timeout_s]:
+                end(pipe, hung=True)

@@ -19,6 +19,7 @@ class Finding(NamedTuple):
     samples: int
     failed: int
     failures: tuple[str, ...]
+    relaxed: dict[str, int]  # samples that were compared less strictly than by equal bits, by reason
 
     def __str__(self) -> str:
         text = "\n    ".join(self.failures)
@@ -39,36 +40,59 @@ class Results:
 
     def add(self, key: str, dtype: str, result: dict[str, Any]) -> None:
         path = self._path(key)
-        content = json.loads(path.read_text()) if path.exists() else {"entry": key, "dtypes": {}}
+        content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"entry": key, "dtypes": {}}
         content["dtypes"][dtype] = result
         unfinished = path.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(content, indent=1))
         unfinished.rename(path)
 
-    def findings(self) -> Iterator[Finding]:
-        for path in sorted(self.folder.glob("*.json")):
+    def cases(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Entry, dtype, and the result."""
+        for path in sorted(self.folder.glob("*.*.json")):
             content = json.loads(path.read_text())
-            for dtype, result in content["dtypes"].items():
-                for check, found in result["kinds"].items():
-                    yield Finding(
-                        content["entry"], dtype, check, found["samples"], found["failed"], tuple(found["failures"])
-                    )
+            for dtype, result in sorted(content["dtypes"].items()):
+                yield content["entry"], dtype, result
+
+    def findings(self) -> Iterator[Finding]:
+        for entry, dtype, result in self.cases():
+            for check, found in result["kinds"].items():
+                counts = found["samples"], found["failed"], tuple(found["failures"]), found["relaxed"]
+                yield Finding(entry, dtype, check, *counts)
 
     def unexpected(self) -> list[Finding]:
         """Checks that failed without an exception."""
-        exceptions = Exceptions.load()
-        return [
-            each
-            for each in self.findings()
-            if each.failed and each.check not in exceptions.expected_failures(each.entry, each.dtype)
-        ]
+        return unexpected(self.findings())
 
-    def score(self) -> dict[tuple[str, str], Counter[str]]:
-        """By dtype and kind of check: entries checked and passed, samples checked and failed."""
-        table: dict[tuple[str, str], Counter[str]] = {}
-        for each in self.findings():
-            for row in {(each.dtype, each.check), (each.dtype, "all"), ("all", each.check), ("all", "all")}:
-                table.setdefault(row, Counter()).update(
-                    entries=1, passed=int(not each.failed), samples=each.samples, failed=each.failed
-                )
-        return table
+
+def unexpected(findings: Iterator[Finding]) -> list[Finding]:
+    """Those that failed without an exception."""
+    exceptions = Exceptions.load()
+    return [
+        each
+        for each in findings
+        if each.failed and not exceptions.of(each.entry, each.dtype).expected_to_fail(each.check)
+    ]
+
+
+def score(findings: Iterator[Finding]) -> dict[tuple[str, str], Counter[str]]:
+    """By dtype and kind of check ("all" for the sum): entries checked and passed, samples checked, failed, relaxed."""
+    table: dict[tuple[str, str], Counter[str]] = {}
+    entries: dict[tuple[str, str], dict[tuple[str, str], bool]] = {}
+    for each in findings:
+        for row in {(each.dtype, each.check), (each.dtype, "all"), ("all", each.check), ("all", "all")}:
+            relaxed = sum(each.relaxed.values())
+            table.setdefault(row, Counter()).update(samples=each.samples, failed=each.failed, relaxed=relaxed)
+            passed = entries.setdefault(row, {})
+            case = each.entry, each.dtype
+            passed[case] = passed.get(case, True) and not each.failed
+    for row, passed in entries.items():
+        table[row].update(cases=len(passed), passed=sum(passed.values()))
+    return table
+
+
+def relaxations(findings: Iterator[Finding]) -> Counter[str]:
+    """Samples that were compared less strictly than by equal bits, by reason."""
+    total: Counter[str] = Counter()
+    for each in findings:
+        total.update(each.relaxed)
+    return total

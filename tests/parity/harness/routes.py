@@ -1,21 +1,45 @@
-"""Compares the routes that the ledger records with the coverage table."""
+"""The operators that ran on the device, as the ledger tells, and the routes that the coverage table says they take."""
 
 from __future__ import annotations
 
 import csv
 import functools
 from pathlib import Path
+from typing import NamedTuple
 
 import torch_neuron_sim
-from harness.record import Record
 from torch_neuron_sim import _C
 
-# The device has no arithmetic for these (TorchNeuron: complex has no kernels, trn2 refuses e4m3fn, no wide unsigned).
-_NEVER_NATIVE = ("ComplexHalf", "ComplexFloat", "ComplexDouble", "Float8_e4m3fn", "UInt16", "UInt32", "UInt64")
+# The device has no arithmetic for these (TorchNeuron: complex has no kernels, its types have one float8 and no wide
+# unsigned integers).
+_NEVER_NATIVE = (
+    *("ComplexHalf", "ComplexFloat", "ComplexDouble"),
+    *("Float8_e4m3fn", "Float8_e4m3fnuz", "Float8_e5m2fnuz", "Float8_e8m0fnu"),
+    *("UInt16", "UInt32", "UInt64"),
+)
 _REFUSALS = tuple(f"its kernel does not take {dtype}" for dtype in _NEVER_NATIVE)
 
 # TorchNeuron has no kernel for these views and never lists them as fallbacks either: no row in the ledger.
 UNRECORDED = ("aten::view_as_complex", "aten::view_as_real")
+
+
+class Ran(NamedTuple):
+    """An operator, and the route by which it ran."""
+
+    op: str
+    route: str
+    reason: str
+
+
+def clear() -> None:
+    _C.clear_ledger()
+
+
+def ran() -> frozenset[Ran]:
+    """What ran since ``clear()``."""
+    return frozenset(
+        Ran(row["op"], row["route"], row["reason"]) for row in _C.ledger_rows() if row["op"] not in UNRECORDED
+    )
 
 
 @functools.cache
@@ -38,23 +62,9 @@ def route(op: str) -> str:
     return "native" if op in _by_hand() else "fallback"
 
 
-class Ledger:
-    """The operators that run from here on."""
-
-    def __init__(self) -> None:
-        _C.clear_ledger()
-
-    def check(self, record: Record) -> None:
-        for row in _C.ledger_rows():
-            if row["op"] in UNRECORDED:
-                continue
-            with record.sample("routes", row["op"]):
-                self._check(record, row["op"], row["route"], row["reason"])
-
-    def _check(self, record: Record, op: str, found: str, reason: str) -> None:
-        wanted = route(op)
-        if wanted == "native" and found == "fallback":
-            if reason not in _REFUSALS:
-                record.fail("routes", f"native in the table, fell back: {reason}", op)
-        elif found != wanted:
-            record.fail("routes", f"{wanted} in the table, ran as {found}", op)
+def wrong_route(found: Ran) -> str:
+    """How the route differs from the table's; empty if it does not."""
+    wanted = route(found.op)
+    if wanted == "native" and found.route == "fallback":
+        return "" if found.reason in _REFUSALS else f"native in the table, fell back: {found.reason}"
+    return "" if found.route == wanted else f"{wanted} in the table, ran as {found.route}"

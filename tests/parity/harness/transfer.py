@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
+
+from harness.trees import leaves, map_leaves
 
 DEVICE = "neuron"
 
 
 def tensors(tree: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
+    return [leaf for leaf in leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
 def is_dense(tree: Any) -> bool:
@@ -40,7 +41,7 @@ class Transfer:
 
     def __call__(self, tree: Any) -> Any:
         with torch.no_grad():
-            return tree_map(self._leaf, tree)
+            return map_leaves(self._leaf, tree)
 
     def _leaf(self, leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
