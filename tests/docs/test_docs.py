@@ -1,12 +1,12 @@
-"""README.md and docs/ say what is so: their program, its output, links, paths, names, variables and tables."""
+"""README.md and docs/ say what is so: links, paths, names, variables and tables."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import runpy
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,24 +43,6 @@ def documented_variables() -> list[str]:
     return [cells[0].strip("`") for cells in rows(ROOT / "docs" / "environment.md", "variable")]
 
 
-def test_first_program_prints_what_the_readme_says(run_python: Callable[..., Any], tmp_path: Path) -> None:
-    (program,) = blocks(ROOT / "README.md", "python")
-    expected_output, expected_warning = blocks(ROOT / "README.md", "text")
-    file = tmp_path / "first.py"
-    file.write_text(program)
-    done = run_python(
-        f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')", env=dict.fromkeys(documented_variables())
-    )
-    assert done.returncode == 0, done.stderr
-    output, warning = (text.replace(str(tmp_path), "/home/you") for text in (done.stdout, done.stderr))
-    # Losses may differ in the last digit on another CPU.
-    decimal = re.compile(r"\d+\.\d+")
-    assert decimal.sub("#", output) == decimal.sub("#", expected_output)
-    found, wanted = ([float(text) for text in decimal.findall(each)] for each in (output, expected_output))
-    assert found == pytest.approx(wanted, abs=2e-2)
-    assert expected_warning in warning
-
-
 def test_environment_table_names_the_variables_that_the_code_reads() -> None:
     code = sources("csrc/**/*.cpp", "csrc/**/*.h", "torch_neuron_sim/**/*.py")
     # A variable's name is the whole of a string; PyTorch's own are not read here.
@@ -84,7 +66,7 @@ def test_environment_table_gives_the_instances() -> None:
     cells = next(cells for cells in rows(ROOT / "docs" / "environment.md", "variable") if "INSTANCE" in cells[0])
     counts, memory = (re.findall(r"\d+", part) for part in cells[3].split(" of HBM")[0].split("devices with"))
     code = sources("csrc/device/topology.cpp")
-    instances = re.findall(r'^    \{"([\w.-]+)", "\w+", (\d+), (\d+)\},', code, flags=re.MULTILINE)
+    instances = re.findall(r'^    \{"([\w.-]+)", "\w+", "\w+", (\d+), (\d+)\},', code, flags=re.MULTILINE)
     assert instances == list(zip(re.findall(r"`([^`]+)`", cells[1]), counts, memory, strict=True))
     assert cells[2] == f"`{instances[0][0]}`"
 
@@ -107,13 +89,27 @@ def test_paths_exist(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
+def is_importable(module: str) -> bool:
+    """Whether what it needs is installed: modules of torch_neuron_sim.integrations import other libraries."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("torch_neuron_sim"):
+            raise
+        return False
+    return True
+
+
 @every_page
 def test_names_exist(page: Path) -> None:
     for name in re.findall(r"\b(?:torch_neuron_sim|torch\.neuron)(?:\.[A-Za-z_]\w*)+", page.read_text()):
         found: Any = {"torch": torch, "torch_neuron_sim": torch_neuron_sim}[name.split(".")[0]]
         for part in name.split(".")[1:]:
             if isinstance(found, ModuleType) and not hasattr(found, part):
-                importlib.import_module(f"{found.__name__}.{part}")
+                module = f"{found.__name__}.{part}"
+                assert importlib.util.find_spec(module), module
+                if not is_importable(module):
+                    break
             found = getattr(found, part)
 
 
@@ -140,7 +136,7 @@ def test_a_part_uses_only_the_parts_above_it() -> None:
         code = sources(f"csrc/{layer}/**/*.cpp", f"csrc/{layer}/**/*.h")
         used = set(re.findall(r'#include "(\w+)/', code)) - {layer}
         assert used <= set(LAYERS[:position]), layer
-    assert not re.findall(r"#include <(?:torch|ATen|c10|pybind11|Python)\b.*", sources("csrc/device/*"))
+    assert not re.findall(r"#include <(?:torch|ATen|c10|pybind11|Python)\b.*", sources("csrc/device/**/*.*"))
     assert not re.findall(
         r"#include <(?:pybind11|Python)\b.*", sources("csrc/backend/*", "csrc/launch/*", "csrc/ops/**/*.*")
     )
