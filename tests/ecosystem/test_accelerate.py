@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,13 +15,19 @@ from torch.utils.data import DataLoader, TensorDataset
 pytestmark = pytest.mark.ecosystem
 
 
+def forget(accelerate: ModuleType) -> None:
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    accelerate.state.GradientState._reset_state()
+
+
 @pytest.fixture
-def accelerate(library: Callable[[str], ModuleType]) -> ModuleType:
-    """With nothing left of an accelerator that another test made: it keeps its state for the whole process."""
+def accelerate(library: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """With nothing left of an accelerator that was made before: it keeps its state for the whole process."""
     module = library("accelerate")
-    module.state.AcceleratorState._reset_state(reset_partial_state=True)
-    module.state.GradientState._reset_state()
-    return module
+    forget(module)
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")  # an accelerator writes here
+    yield module
+    forget(module)
 
 
 class Tied(nn.Module):
@@ -39,7 +45,7 @@ class Tied(nn.Module):
 
 def train(accelerate: ModuleType, *, cpu: bool, **options: Any) -> tuple[list[float], Any, Any, Any]:
     """The losses, and what prepare() gave: the accelerator, the module and the optimizer."""
-    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    forget(accelerate)
     accelerator = accelerate.Accelerator(cpu=cpu, **options)
     accelerate.utils.set_seed(0)
     module = Tied()
@@ -135,7 +141,7 @@ def test_parameters_can_be_made_on_the_device(accelerate: ModuleType) -> None:
 def test_batch_size_that_does_not_fit_is_made_smaller(accelerate: ModuleType) -> None:
     tried = []
 
-    @accelerate.utils.find_executable_batch_size(starting_batch_size=64)
+    @accelerate.utils.find_executable_batch_size(starting_batch_size=32)
     def run(batch_size: int) -> int:
         tried.append(batch_size)
         torch.empty(batch_size, 1 << 30, dtype=torch.uint8, device="neuron")

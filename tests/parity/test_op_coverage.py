@@ -26,7 +26,9 @@ def test_page_has_a_row_for_each_operator_of_the_table(harness: Any) -> None:
 
 
 def test_summary_is_of_a_full_run_without_unexpected_failures(harness: Any, summary: Any) -> None:
-    assert (summary.run["part"], summary.run["samples"]) == ("full", None)
+    assert summary.run["part"] == "full"
+    # The page says how many samples of each entry were taken; None is all.
+    assert summary.run["samples"] is None or summary.run["samples"] >= 8
     assert harness.results.unexpected(iter(summary.cases)) == []
 
 
