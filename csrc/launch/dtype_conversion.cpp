@@ -82,7 +82,10 @@ Tensor DtypeConversion::convert_argument(const Tensor& alias, size_t argument, O
   if (!alias.defined() || is_wrapped_number(alias)) return alias;
   const bool written = plan_.arguments[argument].written;
   const ComputeDtype* rule = compute_dtype(rules_, alias.scalar_type(), argument);
-  if (!written) operands_.see(alias, rule);
+  // What keeps its dtype by rule, such as indices, is nothing to compute with, and decides no dtype.
+  const bool kept = std::any_of(rules_.begin(), rules_.end(),
+                                [&](const ComputeDtype& each) { return argument < 64 && (each.kept >> argument & 1); });
+  if (!written && !kept) operands_.see(alias, rule);
   if (of_element) of_element->see(alias, rule);
   if (rule) {
     if (!rule_) rule_ = rule;

@@ -17,7 +17,7 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def format_share(part: int, whole: int) -> str:
+def format_share(part: float, whole: float) -> str:
     """``part`` of ``whole`` in per cent; what is not nothing does not become 0, and what is not all not 100."""
     share = 100 * part / whole
     if 0 < share < 0.1:

@@ -105,7 +105,7 @@ def _device_time(time: DeviceTime) -> str:
     elapsed, operators = format_seconds(time.elapsed_ns / 1e9), format_seconds(time.busy_ns / 1e9)
     found = (
         f"{elapsed}, without the program's own work on the host; operators {operators} (bound by {shares}), "
-        f"{100 * time.mfu:.2g} % of the peak flops of a device"
+        f"{format_share(time.mfu, 1)} of the peak flops of a device"
     )
     untimed = sum(op.untimed_calls for op in time.untimed)
     return f"{found}; {plural(untimed, 'call')} not in the model" if untimed else found

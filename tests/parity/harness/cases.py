@@ -70,7 +70,7 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _foreach() -> Iterator[Any]:
+def foreach_infos() -> Iterator[Any]:
     for name in ("unary", "binary", "pointwise", "reduce", "other"):
         yield from getattr(operators_db, f"foreach_{name}_op_db")
 
@@ -86,7 +86,12 @@ def _entry(database: str, info: Any) -> Entry:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    sources = {"operators": operators_db.op_db, "foreach": _foreach(), "modules": module_db, "optimizers": optim_db}
+    sources = {
+        "operators": operators_db.op_db,
+        "foreach": foreach_infos(),
+        "modules": module_db,
+        "optimizers": optim_db,
+    }
     return tuple(_entry(database, info) for database in DATABASES for info in sources[database])
 
 
