@@ -33,7 +33,7 @@ std::string devices_of_stack(int stack) {
 }  // namespace
 
 void throw_out_of_memory(const device::OutOfMemory& oom) {
-  TORCH_CHECK_WITH(OutOfMemoryError, false, "neuron out of memory: tried to allocate ", readable(oom.requested), " (",
+  TORCH_CHECK_WITH(OutOfMemoryError, false, "neuron out of memory. Tried to allocate ", readable(oom.requested), " (",
                    oom.requested, " bytes) on neuron:", oom.device, ". HBM stack ", oom.stack, " (used by ",
                    devices_of_stack(oom.stack), ") has a capacity of ", readable(oom.capacity), ", of which ",
                    readable(oom.allocated), " are allocated by tensors, ", readable(oom.scratch),

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from torch_neuron_sim import record
 from torch_neuron_sim.dynamo import get_dynamo_metrics, reset_dynamo_metrics
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -130,3 +131,13 @@ def test_metrics_count_graphs_until_they_are_reset() -> None:
     assert neuron.get_dynamo_metrics() == {"graphs": 2, "operators": 3, "graphs_that_would_fail": 1}
     reset_dynamo_metrics()
     assert get_dynamo_metrics() == {"graphs": 0, "operators": 0, "graphs_that_would_fail": 0}
+
+
+def test_the_report_says_that_a_graph_would_not_compile() -> None:
+    torch._dynamo.reset()
+    x = torch.ones(2, 3).to("neuron")
+    with record() as compiled:
+        torch.compile(lambda x: x.argmax(-1), backend="neuron")(x)
+    with record() as plain:
+        x.argmax(-1)
+    assert (compiled.verdict.device, plain.verdict.device) == ("raises", "falls back")

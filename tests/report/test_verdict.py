@@ -97,3 +97,9 @@ def test_of_what_ran() -> None:
 def test_outcomes(error: BaseException | None, outcome: Outcome, text: str, ok: bool) -> None:
     found = Outcome.of(error)
     assert (found, str(found), found.ok) == (outcome, text, ok)
+
+
+def test_a_graph_that_does_not_compile_raises() -> None:
+    found = verdict.judge(Outcome.of(None), [NATIVE, FALLBACK], SNAPSHOT, refused_graphs=2)
+    assert (found.device, found.here) == ("raises", "completed")
+    assert found.explanation.startswith("would raise in torch.compile: the real compile fails on 2 graphs")

@@ -36,6 +36,7 @@ class OpReport:
     device_time: DeviceTime | None = None  # None: the time model is off
     timeline: Timeline | None = None  # only of a block that was recorded
     outcome: Outcome | None = None  # None: not over when the report was made
+    refused_graphs: int = 0  # of torch.compile(backend="neuron"), on which the real compile fails
 
     @classmethod
     def empty(cls) -> "OpReport":
@@ -48,6 +49,7 @@ class OpReport:
         report.add(ledger.rows(), _C.int64_overflows(), compilations.read(), device_time.read())
         report.memory = peaks.of_process()
         report.time = timing.of_process()
+        report.refused_graphs = refused_graphs()
         return report
 
     def add(
@@ -69,7 +71,7 @@ class OpReport:
     @property
     def verdict(self) -> Verdict:
         """Whether the program ran here, and whether it would on the real device."""
-        return verdict.judge(self.outcome, self.rows, self.coverage)
+        return verdict.judge(self.outcome, self.rows, self.coverage, self.refused_graphs)
 
     @property
     def multiplied(self) -> list[Multiplied]:
@@ -134,3 +136,10 @@ class OpReport:
         from torch_neuron_sim.report import html
 
         return html.fragment(self)
+
+
+def refused_graphs() -> int:
+    """Of this process so far."""
+    from torch_neuron_sim import dynamo  # which knows the report
+
+    return dynamo.get_dynamo_metrics()["graphs_that_would_fail"]

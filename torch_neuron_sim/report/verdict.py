@@ -22,13 +22,13 @@ class Verdict:
     basis: str  # what it rests on
 
 
-def judge(outcome: Outcome | None, rows: Sequence[OpRow], coverage: str) -> Verdict:
+def judge(outcome: Outcome | None, rows: Sequence[OpRow], coverage: str, refused_graphs: int = 0) -> Verdict:
     here = "still running when the report was made" if outcome is None else str(outcome)
-    device, explanation = _device(outcome, rows, coverage)
+    device, explanation = _device(outcome, rows, coverage, refused_graphs)
     return Verdict(here, device, explanation, _basis(coverage))
 
 
-def _device(outcome: Outcome | None, rows: Sequence[OpRow], coverage: str) -> tuple[str, str]:
+def _device(outcome: Outcome | None, rows: Sequence[OpRow], coverage: str, refused_graphs: int) -> tuple[str, str]:
     if not rows:
         return "unknown", "no operator ran on neuron"
     if coverage == "all":
@@ -39,6 +39,11 @@ def _device(outcome: Outcome | None, rows: Sequence[OpRow], coverage: str) -> tu
         known = [place(site) for site in first.sites if site.filename or site.function]
         where = f", called from {known[0]}" if known else ""
         return "raises", f"would raise at {first.name}{where}: {first.reason}{_others(len(unsupported) - 1)}"
+    if refused_graphs:
+        return "raises", (
+            f"would raise in torch.compile: the real compile fails on {plural(refused_graphs, 'graph')}, whose "
+            "operators a CompileWarning names"
+        )
     fallbacks = [row for row in rows if row.route == "fallback"]
     operators = len({row.op for row in fallbacks})
     aside = f"with {plural(operators, 'operator')} on the CPU" if fallbacks else "every operator on the device"

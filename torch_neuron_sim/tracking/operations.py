@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from torch_neuron_sim import _C
 from torch_neuron_sim.coverage import UNRECORDED
 from torch_neuron_sim.report import OpReport, Outcome, compilations, device_time, ledger, peaks, timing
+from torch_neuron_sim.report.model import refused_graphs
 from torch_neuron_sim.report.sampler import sampler
 
 _recordings: list["_Recording"] = []
@@ -85,6 +86,7 @@ class _Recording:
         self._time = timing.starting_at(timing.now())
         self._memory = peaks.read()
         self._tape = sampler.start()
+        self._refused_graphs = refused_graphs()
         self.restart()
 
     def restart(self) -> None:
@@ -112,3 +114,4 @@ class _Recording:
         self._report.memory = peaks.of_block(self._memory, peaks.read(), self._tape.peaks)
         self._report.timeline = self._tape.timeline()
         self._report.outcome = outcome
+        self._report.refused_graphs = max(0, refused_graphs() - self._refused_graphs)

@@ -38,9 +38,14 @@ class AttentionMath {
   at::Tensor query_scaled_;    // B x Hq x L x E
   at::Tensor key_scaled_;      // B x Hq x E x S: transposed, heads repeated
   at::Tensor value_repeated_;  // B x Hq x S x Ev
-  at::Tensor probabilities_;   // B x Hq x L x S, before dropout
-  at::Tensor noise_;           // what dropout multiplies by; undefined without
-  at::Tensor weights_;         // after dropout
+  // The same, and the weights, as the matrices that are multiplied: BHq x rows x columns.
+  at::Tensor query_matrices_;
+  at::Tensor key_matrices_;
+  at::Tensor value_matrices_;
+  at::Tensor weights_matrices_;
+  at::Tensor probabilities_;  // B x Hq x L x S, before dropout
+  at::Tensor noise_;          // what dropout multiplies by; undefined without
+  at::Tensor weights_;        // after dropout
   at::Tensor dropout_state_;
 };
 
