@@ -15,7 +15,7 @@ COMMAND = [sys.executable, "-m", "torch_neuron_sim"]
 
 def finish(arguments: list[str], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        arguments, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **(env or {})}
+        arguments, capture_output=True, text=True, timeout=600, check=False, env={**os.environ, **(env or {})}
     )
 
 
@@ -84,8 +84,8 @@ if __name__ == "__main__":
     queue = context.Queue()
     process = context.Process(target=work, args=(queue,))
     process.start()
-    process.join(60)
-    print(queue.get(timeout=1), flush=True)
+    process.join(300)
+    print(queue.get(timeout=60), flush=True)
     if os.fork() == 0:
         sys.exit(9)
     print("child", os.waitstatus_to_exitcode(os.wait()[1]))
