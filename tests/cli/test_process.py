@@ -60,7 +60,9 @@ def test_ctrl_c_ends_a_program_as_python_would_and_the_report_is_written(tmp_pat
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     trace, _, report = err.partition("KeyboardInterrupt\n")
-    assert trace == f'Traceback (most recent call last):\n  File "{script}", line 4, in <module>\n    time.sleep(60)\n'
+    # The program's own frame alone; the signal may come before it sleeps.
+    assert trace.startswith(f'Traceback (most recent call last):\n  File "{script}", line ')
+    assert trace.count('File "') == 1
     assert "aten::ones" in report
 
 
